@@ -15,6 +15,7 @@
 
 /* The code of a micro-kernel. An instruction set names, each with its own name behind: TARGET, the attribute
  * for the compiler; Floats, 16 floats; spread() and load(), which make them of one and of 16 in memory;
+ * Code, what turns the weights of a block into floats, and code(), which makes it of scale and zero point;
  * unpack(), which makes (weight - zero) × scale of 16 bytes' low and high halves; fuse(), which rounds
  * a × b + c once; and fold(), which adds the lanes. */
 #define NIBBLE_KERNEL(isa, ROWS, COLUMNS)                                                                    \
@@ -31,19 +32,18 @@
         const float *a = tile->a;                                                                            \
         int64_t byte = 0;                                                                                    \
         for (int64_t block = 0; block < tile->blocks; block++) {                                             \
-            Floats_##isa scales[COLUMNS];                                                                    \
-            Floats_##isa zeros[COLUMNS];                                                                     \
+            Code_##isa codes[COLUMNS];                                                                       \
             UNROLL for (int n = 0; n < (COLUMNS); n++)                                                       \
             {                                                                                                \
-                scales[n] = spread_##isa(tile->weights[n].scales[block]);                                    \
-                zeros[n] = spread_##isa(zero_at(&tile->weights[n], block));                                  \
+                const NibbleRow *weights = &tile->weights[n];                                                \
+                codes[n] = code_##isa(weights->scales[block], zero_at(weights, block));                      \
             }                                                                                                \
             for (int64_t group = 0; group < tile->block_groups; group++) {                                   \
                 Floats_##isa low[COLUMNS];                                                                   \
                 Floats_##isa high[COLUMNS];                                                                  \
                 UNROLL for (int n = 0; n < (COLUMNS); n++)                                                   \
                 {                                                                                            \
-                    unpack_##isa(tile->weights[n].bytes + byte, zeros[n], scales[n], &low[n], &high[n]);     \
+                    unpack_##isa(tile->weights[n].bytes + byte, &codes[n], &low[n], &high[n]);               \
                 }                                                                                            \
                 UNROLL for (int row = 0; row < (ROWS); row++)                                                \
                 {                                                                                            \
@@ -147,15 +147,27 @@ fuse_plain(Floats_plain a, Floats_plain b, Floats_plain c)
     return c;
 }
 
+/* What each weight stands for. */
+typedef struct Code_plain {
+    float numbers[LOW_BITS + 1];
+} Code_plain;
+
+static inline Code_plain
+code_plain(float scale, float zero)
+{
+    Code_plain code;
+    for (int weight = 0; weight <= LOW_BITS; weight++) {
+        code.numbers[weight] = (SHIFT + (float)weight - zero) * scale;
+    }
+    return code;
+}
+
 static inline void
-unpack_plain(const uint8_t *bytes, Floats_plain zero, Floats_plain scale, Floats_plain *ret_low,
-    Floats_plain *ret_high)
+unpack_plain(const uint8_t *bytes, const Code_plain *code, Floats_plain *ret_low, Floats_plain *ret_high)
 {
     for (int lane = 0; lane < NIBBLE_LANES; lane++) {
-        float low = SHIFT + (float)(bytes[lane] & LOW_BITS);
-        float high = SHIFT + (float)(bytes[lane] >> FOUR_BITS);
-        ret_low->lanes[lane] = (low - zero.lanes[lane]) * scale.lanes[lane];
-        ret_high->lanes[lane] = (high - zero.lanes[lane]) * scale.lanes[lane];
+        ret_low->lanes[lane] = code->numbers[bytes[lane] & LOW_BITS];
+        ret_high->lanes[lane] = code->numbers[bytes[lane] >> FOUR_BITS];
     }
 }
 
@@ -199,16 +211,26 @@ fuse_avx512(Floats_avx512 a, Floats_avx512 b, Floats_avx512 c)
     return _mm512_fmadd_ps(a, b, c);
 }
 
-TARGET_avx512 ALWAYS_INLINE void
-unpack_avx512(const uint8_t *bytes, Floats_avx512 zero, Floats_avx512 scale, Floats_avx512 *ret_low,
-    Floats_avx512 *ret_high)
+/* What each of the 16 weights stands for. */
+typedef __m512 Code_avx512;
+
+TARGET_avx512 ALWAYS_INLINE Code_avx512
+code_avx512(float scale, float zero)
 {
-    Integers all =
-        (Integers)_mm512_maskz_cvtepu8_epi32((__mmask16)UINT16_MAX, _mm_loadu_si128((const void *)bytes));
-    Integers low = (all & LOW_BITS) | SHIFT_BITS;
-    Integers high = (all >> FOUR_BITS) | SHIFT_BITS;
-    *ret_low = ((__m512)low - zero) * scale;
-    *ret_high = ((__m512)high - zero) * scale;
+    __m512 weights = _mm512_setr_ps(0x1p23F, 0x1p23F + 1, 0x1p23F + 2, 0x1p23F + 3, 0x1p23F + 4, 0x1p23F + 5,
+        0x1p23F + 6, 0x1p23F + 7, 0x1p23F + 8, 0x1p23F + 9, 0x1p23F + 10, 0x1p23F + 11, 0x1p23F + 12,
+        0x1p23F + 13, 0x1p23F + 14, 0x1p23F + 15);
+    return (weights - _mm512_set1_ps(zero)) * _mm512_set1_ps(scale);
+}
+
+/* A permutation heeds the last four bits of an index alone. */
+TARGET_avx512 ALWAYS_INLINE void
+unpack_avx512(const uint8_t *bytes, const Code_avx512 *code, Floats_avx512 *ret_low, Floats_avx512 *ret_high)
+{
+    __mmask16 all = (__mmask16)UINT16_MAX;
+    Integers pairs = (Integers)_mm512_maskz_cvtepu8_epi32(all, _mm_loadu_si128((const void *)bytes));
+    *ret_low = _mm512_maskz_permutexvar_ps(all, (__m512i)pairs, *code);
+    *ret_high = _mm512_maskz_permutexvar_ps(all, (__m512i)(pairs >> FOUR_BITS), *code);
 }
 
 TARGET_avx512 ALWAYS_INLINE float
@@ -244,9 +266,19 @@ fuse_avx2(Floats_avx2 a, Floats_avx2 b, Floats_avx2 c)
         _mm256_fmadd_ps(a.halves[1], b.halves[1], c.halves[1])}};
 }
 
+typedef struct Code_avx2 {
+    __m256 scale;
+    __m256 zero;
+} Code_avx2;
+
+TARGET_avx2 ALWAYS_INLINE Code_avx2
+code_avx2(float scale, float zero)
+{
+    return (Code_avx2){_mm256_set1_ps(scale), _mm256_set1_ps(zero)};
+}
+
 TARGET_avx2 ALWAYS_INLINE void
-unpack_avx2(
-    const uint8_t *bytes, Floats_avx2 zero, Floats_avx2 scale, Floats_avx2 *ret_low, Floats_avx2 *ret_high)
+unpack_avx2(const uint8_t *bytes, const Code_avx2 *code, Floats_avx2 *ret_low, Floats_avx2 *ret_high)
 {
     __m256i shift = _mm256_set1_epi32(SHIFT_BITS);
     UNROLL for (int half = 0; half < 2; half++)
@@ -256,9 +288,9 @@ unpack_avx2(
         __m256i low = _mm256_or_si256(_mm256_and_si256(all, _mm256_set1_epi32(LOW_BITS)), shift);
         __m256i high = _mm256_or_si256(_mm256_srli_epi32(all, FOUR_BITS), shift);
         ret_low->halves[half] =
-            _mm256_mul_ps(_mm256_sub_ps(_mm256_castsi256_ps(low), zero.halves[half]), scale.halves[half]);
+            _mm256_mul_ps(_mm256_sub_ps(_mm256_castsi256_ps(low), code->zero), code->scale);
         ret_high->halves[half] =
-            _mm256_mul_ps(_mm256_sub_ps(_mm256_castsi256_ps(high), zero.halves[half]), scale.halves[half]);
+            _mm256_mul_ps(_mm256_sub_ps(_mm256_castsi256_ps(high), code->zero), code->scale);
     }
 }
 
