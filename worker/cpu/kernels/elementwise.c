@@ -45,6 +45,7 @@ UNARY(round_even, __builtin_nearbyintf(a))
 UNARY(exponential, exponential_of(a))
 UNARY(logarithm, logarithm_of(a))
 UNARY(error_function, error_function_of(a))
+UNARY(error_function_complement, error_function_complement_of(a))
 UNARY(hyperbolic_tangent, hyperbolic_tangent_of(a))
 UNARY(sigmoid, sigmoid_of(a))
 
@@ -252,6 +253,7 @@ static const Kernel elementwise_kernels[] = {
     ELEMENTWISE_KERNEL("onnx::Log", logarithm),
     ELEMENTWISE_KERNEL("Erf", error_function),
     ELEMENTWISE_KERNEL("onnx::Erf", error_function),
+    ELEMENTWISE_KERNEL("Erfc", error_function_complement),
     ELEMENTWISE_KERNEL("Tanh", hyperbolic_tangent),
     ELEMENTWISE_KERNEL("onnx::Tanh", hyperbolic_tangent),
     ELEMENTWISE_KERNEL("Sigmoid", sigmoid),

@@ -224,6 +224,7 @@ static const NearFunction NEAR_FUNCTIONS[] = {
     {"Exp(a)", 1.6F},
     {"Log(a)", 2},
     {"Erf(a)", 1.7F},
+    {"Erfc(a)", 4},
     {"Tanh(a)", 5.5F},
     {"Sigmoid(a)", 3},
     {"Elu(a)", 2.5F},

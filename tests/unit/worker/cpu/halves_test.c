@@ -130,7 +130,7 @@ nodes_of_16_bits_have_fast_kernels_near_the_reference(void **state)
 }
 
 static const char *const OPS_OF_ONE[] = {"Neg", "Abs", "Square", "Sqrt", "Rsqrt", "Reciprocal", "Floor",
-    "Ceil", "Round", "Rint", "Exp", "Log", "Erf", "Tanh", "Sigmoid", "Relu", "Relu6", "Elu", "Selu",
+    "Ceil", "Round", "Rint", "Exp", "Log", "Erf", "Erfc", "Tanh", "Sigmoid", "Relu", "Relu6", "Elu", "Selu",
     "LeakyRelu", "Softsign", "onnx::Elu", "onnx::Selu", "onnx::LeakyRelu", "onnx::HardSigmoid",
     "onnx::HardSwish", "onnx::Swish", "onnx::ThresholdedRelu", "onnx::Gelu"};
 static const char *const OPS_OF_TWO[] = {"Add", "AddV2", "Sub", "Mul", "RealDiv", "BiasAdd",

@@ -29,6 +29,7 @@ NAMED(exponential_minus_one, exponential_minus_one_of_negative)
 NAMED(sigmoid, sigmoid_of)
 NAMED(hyperbolic_tangent, hyperbolic_tangent_of)
 NAMED(error_function, error_function_of)
+NAMED(error_function_complement, error_function_complement_of)
 NAMED(logarithm, logarithm_of)
 NAMED(softplus, softplus_of)
 NAMED(mish, mish_of)
@@ -79,6 +80,7 @@ static const Function FUNCTIONS[] = {
     {"sigmoid_of", sigmoid, exact_sigmoid, 2.5, -INFINITY, INFINITY},
     {"hyperbolic_tangent_of", hyperbolic_tangent, tanh, 5, -INFINITY, INFINITY},
     {"error_function_of", error_function, erf, 1.2, -INFINITY, INFINITY},
+    {"error_function_complement_of", error_function_complement, erfc, 3.5, -INFINITY, INFINITY},
     {"logarithm_of", logarithm, log, 1.5, -INFINITY, INFINITY},
     {"softplus_of", softplus, exact_softplus, 3.5, -INFINITY, INFINITY},
     {"hard_swish_of", hard_swish, exact_hard_swish, 2.5, -INFINITY, INFINITY},
