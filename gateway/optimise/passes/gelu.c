@@ -2,11 +2,11 @@
  * front can take in:
  *
  *     x · ½ · (1 + erf(x / √2))        x · ½ · (1 + tanh(√(2/π) · (x + 0.044715 · x³)))
+ *     x · ½ · erfc(-x / √2)
  *
  * Factors and terms may come in any order (BERT, Keras, PyTorch's exports).
  *
- * Inexact: there are fewer roundings. */
-#include <assert.h>
+ * Inexact: there are fewer roundings, and what 1 + erf loses far below 0 erfc does not. */
 #include <math.h>
 
 #include "gateway/optimise/match.h"
@@ -17,6 +17,8 @@ static const char *const sums[] = {"Add", "AddV2", "onnx::Add"};
 static const char *const quotients[] = {"Div", "RealDiv", "onnx::Div"};
 static const char *const powers[] = {"Pow", "onnx::Pow"};
 static const char *const error_functions[] = {"Erf", "onnx::Erf"};
+static const char *const complements[] = {"Erfc"};
+static const char *const negations[] = {"Neg", "onnx::Neg"};
 static const char *const roots[] = {"Sqrt"};
 static const char *const tangents[] = {"Tanh", "onnx::Tanh"};
 
@@ -28,16 +30,34 @@ is_root_of_two(const Match *match, Endpoint endpoint)
                rewrite_is_number(match->rewrite, match_input(match, endpoint, 0), 2));
 }
 
+/* Finds what is divided by √2. */
+static bool
+take_by_root_of_two(const Match *match, Endpoint endpoint, Endpoint *ret_dividend)
+{
+    if (MATCH_IS_ANY_OF(match, endpoint, quotients)) {
+        *ret_dividend = match_input(match, endpoint, 0);
+        return is_root_of_two(match, match_input(match, endpoint, 1));
+    }
+    return MATCH_IS_ANY_OF(match, endpoint, products) &&
+           match_take_number(match, endpoint, M_SQRT1_2, ret_dividend);
+}
+
 static bool
 is_x_by_root_of_two(const Match *match, Endpoint endpoint)
 {
-    Endpoint other;
-    if (MATCH_IS_ANY_OF(match, endpoint, quotients)) {
-        return match_is_x(match, match_input(match, endpoint, 0)) &&
-               is_root_of_two(match, match_input(match, endpoint, 1));
+    Endpoint dividend;
+    return take_by_root_of_two(match, endpoint, &dividend) && match_is_x(match, dividend);
+}
+
+static bool
+is_minus_x_by_root_of_two(const Match *match, Endpoint endpoint)
+{
+    Endpoint dividend;
+    if (MATCH_IS_ANY_OF(match, endpoint, negations)) {
+        return is_x_by_root_of_two(match, match_input(match, endpoint, 0));
     }
-    return MATCH_IS_ANY_OF(match, endpoint, products) &&
-           match_take_number(match, endpoint, M_SQRT1_2, &other) && match_is_x(match, other);
+    return take_by_root_of_two(match, endpoint, &dividend) && MATCH_IS_ANY_OF(match, dividend, negations) &&
+           match_is_x(match, match_input(match, dividend, 0));
 }
 
 /* Matches 0.044715 · x³. */
@@ -66,12 +86,26 @@ is_tangents_operand(const Match *match, Endpoint endpoint)
            (match_is_x(match, right) && is_cubic_term(match, left));
 }
 
-/* Returns the attribute "approximate" for 1 + erf(…) or 1 + tanh(…), NULL for neither. The inner nodes
- * must have no other readers, such as a gradient, since they would be computed all the same. */
+/* Returns whether the endpoint is erfc(-x / √2), which is 1 + erf(x / √2), and read by the product alone. */
+static bool
+is_complement(const Match *match, Endpoint endpoint, uint32_t product)
+{
+    if (!MATCH_IS_ANY_OF(match, endpoint, complements) || !match_is_private(match, endpoint, product)) {
+        return false;
+    }
+    Endpoint operand = match_input(match, endpoint, 0);
+    return match_is_private(match, operand, endpoint.node) && is_minus_x_by_root_of_two(match, operand);
+}
+
+/* Returns the attribute "approximate" for 1 + erf(…), what equals it, or 1 + tanh(…), NULL for neither. The
+ * inner nodes must have no other readers, such as a gradient, since they would be computed all the same. */
 static const char *
-find_form(const Match *match, Endpoint endpoint)
+find_form(const Match *match, Endpoint endpoint, uint32_t product)
 {
     Endpoint function;
+    if (is_complement(match, endpoint, product)) {
+        return "none";
+    }
     if (!MATCH_IS_ANY_OF(match, endpoint, sums) || !match_take_number(match, endpoint, 1, &function) ||
         !match_is_private(match, function, endpoint.node)) {
         return NULL;
@@ -104,15 +138,15 @@ find_factors(const Match *match, uint32_t id, Endpoint ret_factors[FACTORS])
     return false;
 }
 
-/* Tests whether the factors at these three positions are ½, x and the rest. */
+/* Tests whether the factors of product `id` at these three positions, of an order, are ½, x and the rest. */
 static const char *
-match_factors(Match *match, const Endpoint *factors, int half, int x, int rest)
+match_factors(Match *match, uint32_t id, const Endpoint *factors, const int *order)
 {
-    assert(half != x && half != rest && x != rest);
-
-    match->x = factors[x];
+    int half = order[0];
+    int rest = order[2];
+    match->x = factors[order[1]];
     return rewrite_is_number(match->rewrite, factors[half], 0.5) && factors[rest].node != NODE_NONE
-               ? find_form(match, factors[rest])
+               ? find_form(match, factors[rest], id)
                : NULL;
 }
 
@@ -128,7 +162,7 @@ find_gelu(Match *match, uint32_t id)
     }
     const char *form = NULL;
     for (size_t index = 0; form == NULL && index < COUNT_OF(orders); index++) {
-        form = match_factors(match, factors, orders[index][0], orders[index][1], orders[index][2]);
+        form = match_factors(match, id, factors, orders[index]);
     }
     return form != NULL && match_keeps_shape(match, id) ? form : NULL;
 }

@@ -111,6 +111,27 @@ static const Rewriting GELUS[] = {
                                                                              "h = Mul(half, x) T=float32\n"
                                                                              "r = Mul(s, h) T=float32\n",
         NULL, "r = onnx::Gelu(_arg_x_0)\n", NULL},
+    {ROWS NUMBER("k", "0.70710678") NUMBER("half", "0.5") "n = Neg(x) T=float32\n"
+                                                          "q = Mul(n, k) T=float32\n"
+                                                          "e = Erfc(q) T=float32\n"
+                                                          "h = Mul(half, x) T=float32\n"
+                                                          "r = Mul(h, e) T=float32\n",
+        NULL, "r = onnx::Gelu(_arg_x_0)\n", NULL},
+    {ROWS NUMBER("root", "1.41421356") NUMBER("half", "0.5") "q = RealDiv(x, root) T=float32\n"
+                                                             "n = Neg(q) T=float32\n"
+                                                             "e = Erfc(n) T=float32\n"
+                                                             "h = Mul(e, half) T=float32\n"
+                                                             "r = Mul(x, h) T=float32\n",
+        NULL, "r = onnx::Gelu(_arg_x_0)\n", NULL},
+    /* Without a minus it is x - GELU(x). */
+    {ROWS NUMBER("k", "0.70710678") NUMBER("half", "0.5") "q = Mul(x, k) T=float32\n"
+                                                          "e = Erfc(q) T=float32\n"
+                                                          "h = Mul(half, x) T=float32\n"
+                                                          "r = Mul(h, e) T=float32\n",
+        NULL,
+        "k = Const()\nq = Mul(_arg_x_0, k)\ne = Erfc(q)\nhalf = Const()\nh = Mul(half, _arg_x_0)\n"
+        "r = Mul(h, e)\n",
+        NULL},
     /* Another factor than GELU's, and a GELU whose error function is fetched. */
     {ROWS NUMBER("k", "0.7") NUMBER("one", "1") NUMBER("half", "0.5") "q = Mul(k, x) T=float32\n"
                                                                       "e = Erf(q) T=float32\n"
