@@ -15,8 +15,8 @@
 
 /* The code of a micro-kernel. An instruction set names, each with its own name behind: TARGET, the attribute
  * for the compiler; Floats, 16 floats; spread() and load(), which make them of one and of 16 in memory;
- * Code, what turns the weights of a block into floats, and code(), which makes it of scale and zero point;
- * unpack(), which makes (weight - zero) × scale of 16 bytes' low and high halves; fuse(), which rounds
+ * code(), which makes of a block's scale and zero point what each of the 16 weights stands for; unpack(),
+ * which looks up the low and high halves of 16 bytes there: (weight - zero) × scale; fuse(), which rounds
  * a × b + c once; and fold(), which adds the lanes. */
 #define NIBBLE_KERNEL(isa, ROWS, COLUMNS)                                                                    \
     TARGET_##isa static void nibbles_##isa##_##ROWS##_##COLUMNS(const NibbleTile *tile)                      \
@@ -32,7 +32,7 @@
         const float *a = tile->a;                                                                            \
         int64_t byte = 0;                                                                                    \
         for (int64_t block = 0; block < tile->blocks; block++) {                                             \
-            Code_##isa codes[COLUMNS];                                                                       \
+            Floats_##isa codes[COLUMNS];                                                                     \
             UNROLL for (int n = 0; n < (COLUMNS); n++)                                                       \
             {                                                                                                \
                 const NibbleRow *weights = &tile->weights[n];                                                \
@@ -147,27 +147,22 @@ fuse_plain(Floats_plain a, Floats_plain b, Floats_plain c)
     return c;
 }
 
-/* What each weight stands for. */
-typedef struct Code_plain {
-    float numbers[LOW_BITS + 1];
-} Code_plain;
-
-static inline Code_plain
+static inline Floats_plain
 code_plain(float scale, float zero)
 {
-    Code_plain code;
-    for (int weight = 0; weight <= LOW_BITS; weight++) {
-        code.numbers[weight] = (SHIFT + (float)weight - zero) * scale;
+    Floats_plain code;
+    for (int weight = 0; weight < NIBBLE_LANES; weight++) {
+        code.lanes[weight] = (SHIFT + (float)weight - zero) * scale;
     }
     return code;
 }
 
 static inline void
-unpack_plain(const uint8_t *bytes, const Code_plain *code, Floats_plain *ret_low, Floats_plain *ret_high)
+unpack_plain(const uint8_t *bytes, const Floats_plain *code, Floats_plain *ret_low, Floats_plain *ret_high)
 {
     for (int lane = 0; lane < NIBBLE_LANES; lane++) {
-        ret_low->lanes[lane] = code->numbers[bytes[lane] & LOW_BITS];
-        ret_high->lanes[lane] = code->numbers[bytes[lane] >> FOUR_BITS];
+        ret_low->lanes[lane] = code->lanes[bytes[lane] & LOW_BITS];
+        ret_high->lanes[lane] = code->lanes[bytes[lane] >> FOUR_BITS];
     }
 }
 
@@ -211,10 +206,7 @@ fuse_avx512(Floats_avx512 a, Floats_avx512 b, Floats_avx512 c)
     return _mm512_fmadd_ps(a, b, c);
 }
 
-/* What each of the 16 weights stands for. */
-typedef __m512 Code_avx512;
-
-TARGET_avx512 ALWAYS_INLINE Code_avx512
+TARGET_avx512 ALWAYS_INLINE Floats_avx512
 code_avx512(float scale, float zero)
 {
     __m512 weights = _mm512_setr_ps(0x1p23F, 0x1p23F + 1, 0x1p23F + 2, 0x1p23F + 3, 0x1p23F + 4, 0x1p23F + 5,
@@ -225,7 +217,8 @@ code_avx512(float scale, float zero)
 
 /* A permutation heeds the last four bits of an index alone. */
 TARGET_avx512 ALWAYS_INLINE void
-unpack_avx512(const uint8_t *bytes, const Code_avx512 *code, Floats_avx512 *ret_low, Floats_avx512 *ret_high)
+unpack_avx512(
+    const uint8_t *bytes, const Floats_avx512 *code, Floats_avx512 *ret_low, Floats_avx512 *ret_high)
 {
     __mmask16 all = (__mmask16)UINT16_MAX;
     Integers pairs = (Integers)_mm512_maskz_cvtepu8_epi32(all, _mm_loadu_si128((const void *)bytes));
@@ -266,19 +259,15 @@ fuse_avx2(Floats_avx2 a, Floats_avx2 b, Floats_avx2 c)
         _mm256_fmadd_ps(a.halves[1], b.halves[1], c.halves[1])}};
 }
 
-typedef struct Code_avx2 {
-    __m256 scale;
-    __m256 zero;
-} Code_avx2;
-
-TARGET_avx2 ALWAYS_INLINE Code_avx2
+/* Permutations of eight numbers would not be faster than arithmetic: the halves are scale and zero point. */
+TARGET_avx2 ALWAYS_INLINE Floats_avx2
 code_avx2(float scale, float zero)
 {
-    return (Code_avx2){_mm256_set1_ps(scale), _mm256_set1_ps(zero)};
+    return (Floats_avx2){{_mm256_set1_ps(scale), _mm256_set1_ps(zero)}};
 }
 
 TARGET_avx2 ALWAYS_INLINE void
-unpack_avx2(const uint8_t *bytes, const Code_avx2 *code, Floats_avx2 *ret_low, Floats_avx2 *ret_high)
+unpack_avx2(const uint8_t *bytes, const Floats_avx2 *code, Floats_avx2 *ret_low, Floats_avx2 *ret_high)
 {
     __m256i shift = _mm256_set1_epi32(SHIFT_BITS);
     UNROLL for (int half = 0; half < 2; half++)
@@ -288,9 +277,9 @@ unpack_avx2(const uint8_t *bytes, const Code_avx2 *code, Floats_avx2 *ret_low, F
         __m256i low = _mm256_or_si256(_mm256_and_si256(all, _mm256_set1_epi32(LOW_BITS)), shift);
         __m256i high = _mm256_or_si256(_mm256_srli_epi32(all, FOUR_BITS), shift);
         ret_low->halves[half] =
-            _mm256_mul_ps(_mm256_sub_ps(_mm256_castsi256_ps(low), code->zero), code->scale);
+            _mm256_mul_ps(_mm256_sub_ps(_mm256_castsi256_ps(low), code->halves[1]), code->halves[0]);
         ret_high->halves[half] =
-            _mm256_mul_ps(_mm256_sub_ps(_mm256_castsi256_ps(high), code->zero), code->scale);
+            _mm256_mul_ps(_mm256_sub_ps(_mm256_castsi256_ps(high), code->halves[1]), code->halves[0]);
     }
 }
 
