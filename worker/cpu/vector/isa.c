@@ -1,24 +1,44 @@
 #include "worker/cpu/vector/isa.h"
 
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "shared/base/atomic.h"
 #include "shared/base/compiler.h"
 
+#ifdef __x86_64__
+/* clang does not know the feature by its name. */
+static bool
+has_half_conversion(void)
+{
+    unsigned int a = 0;
+    unsigned int b = 0;
+    unsigned int c = 0;
+    unsigned int d = 0;
+    return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+}
+
 static CpuIsa
 processor_isa(void)
 {
-#ifdef __x86_64__
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
-        return CPU_ISA_AVX512;
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !has_half_conversion()) {
+        return CPU_ISA_PLAIN;
     }
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? CPU_ISA_AVX2 : CPU_ISA_PLAIN;
-#else
-    return CPU_ISA_PLAIN;
-#endif
+    bool has_avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+    return has_avx512 ? CPU_ISA_AVX512 : CPU_ISA_AVX2;
 }
+#else
+static CpuIsa
+processor_isa(void)
+{
+    return CPU_ISA_PLAIN;
+}
+#endif
 
 /* The values of ONEDNN_MAX_CPU_ISA that begin so; a value that is none of them limits nothing. */
 static const struct {

@@ -5,7 +5,7 @@
 
 typedef enum CpuIsa {
     CPU_ISA_PLAIN,  /* what every processor of the architecture has */
-    CPU_ISA_AVX2,   /* with fused multiply-add */
+    CPU_ISA_AVX2,   /* with fused multiply-add, and conversions of float16 */
     CPU_ISA_AVX512, /* foundation, byte, word, double word and vector length */
 } CpuIsa;
 
