@@ -28,15 +28,19 @@ known_constant(const Partition *partition, Endpoint input)
     return is_constant && producer->value != NULL ? producer : NULL;
 }
 
+/* An optional input that the node does not have is known as well. */
 static bool
 reads_constants_alone(const Partition *partition, const Node *node)
 {
+    uint32_t constant_count = 0;
     for (uint32_t i = 0; i < node->input_count; i++) {
-        if (known_constant(partition, node->inputs[i]) == NULL) {
+        bool is_constant = known_constant(partition, node->inputs[i]) != NULL;
+        if (!is_constant && node->inputs[i].node != NODE_NONE) {
             return false;
         }
+        constant_count += is_constant;
     }
-    return node->input_count > 0;
+    return constant_count > 0;
 }
 
 static bool
@@ -87,8 +91,9 @@ compute_node(const Folding *folding, const ScheduleNode *node, Tensor *inputs, T
         return call_fail_memory(folding->call, "a kernel's constants");
     }
     for (uint32_t i = 0; i < node->node->input_count; i++) {
-        values[i] = known_constant(folding->partition, node->node->inputs[i])->value;
-        inputs[i] = tensor_ref(values[i]);
+        const ScheduleNode *constant = known_constant(folding->partition, node->node->inputs[i]);
+        values[i] = constant == NULL ? NULL : constant->value;
+        inputs[i] = constant == NULL ? (Tensor){0} : tensor_ref(values[i]);
     }
     KernelContext context = {
         .call = folding->call,
@@ -116,7 +121,7 @@ find_source(const Partition *partition, const Node *node, const Tensor *result)
 {
     for (uint32_t i = 0; i < node->input_count; i++) {
         const ScheduleNode *input = known_constant(partition, node->inputs[i]);
-        if (result->buffer != NULL && result->buffer == input->value->buffer) {
+        if (input != NULL && result->buffer != NULL && result->buffer == input->value->buffer) {
             return input;
         }
     }
@@ -169,7 +174,8 @@ static bool
 waits(const Folding *folding, const Node *node)
 {
     for (uint32_t i = 0; i < node->input_count; i++) {
-        if (folding->partition->nodes[node->inputs[i].node].kind != SCHEDULE_STATIC) {
+        uint32_t input = node->inputs[i].node;
+        if (input != NODE_NONE && folding->partition->nodes[input].kind != SCHEDULE_STATIC) {
             return true;
         }
     }

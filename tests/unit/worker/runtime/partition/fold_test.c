@@ -67,6 +67,22 @@ what_waits_for_a_control_edge_runs(void **state)
 }
 
 static void
+an_optional_input_that_is_absent_is_known(void **state)
+{
+    (void)state;
+    Case run;
+    case_run(&run, "a = Const() dtype=float32 value=float32<2>(3;8)\n"
+                   "b = Const() dtype=float32 value=float32(5)\n"
+                   "c = onnx::Clip(a, , b) T=float32\n"
+                   "out = _Retval(c) T=float32 index=0\n");
+    assert_string_equal(run.outcome.message, "");
+    assert_float_equal(tensor_float(&run.outcome.outputs[0], 0), 3, 0);
+    assert_float_equal(tensor_float(&run.outcome.outputs[0], 1), 5, 0);
+    assert_int_equal(run.outcome.stats.node_count, 1);
+    case_end(&run);
+}
+
+static void
 what_a_folded_node_would_have_started_still_runs(void **state)
 {
     (void)state;
@@ -270,6 +286,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_reads_constants_alone_never_runs),
         cmocka_unit_test(what_waits_for_a_control_edge_runs),
+        cmocka_unit_test(an_optional_input_that_is_absent_is_known),
         cmocka_unit_test(what_a_folded_node_would_have_started_still_runs),
         cmocka_unit_test(what_fails_is_left_to_fail_in_the_run),
         cmocka_unit_test(a_merge_takes_what_runs),
