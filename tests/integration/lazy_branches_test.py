@@ -65,6 +65,21 @@ def a_plan_says_what_is_called():
         assert [node for node in plan["nodes"] if node["node"] == "f/call"], plan["nodes"]
 
 
+def a_trace_has_the_nodes_of_the_branch_that_was_taken():
+    with sluice.Cluster(threads=(2,)) as cluster:
+        client = cluster.client()
+        session = client.session(**CALLED)
+        client.graph(session, _choice().document())
+        step = client.step(session, {"feeds": _feeds(True), "fetches": ["y"], "options": {"trace": "node"}})
+        trace = client.send("GET", f"/sessions/{session}/steps/{step['id']}/trace")
+        nodes = {event["name"]: event for event in trace["traceEvents"] if event.get("cat") == "node"}
+        caller = nodes["f/call"]
+        inside = [event for name, event in nodes.items() if name.startswith("f/then/")]
+        assert inside and not [name for name in nodes if name.startswith("f/else/")], nodes.keys()
+        for event in inside:
+            assert caller["ts"] <= event["ts"] <= caller["ts"] + caller["dur"], (caller, event)
+
+
 def calls_give_the_bits_of_lowered_branches():
     with sluice.Cluster(threads=(1, 3)) as cluster:
         client = cluster.client()
@@ -148,5 +163,6 @@ def a_call_ends_with_its_step():
 
 
 if __name__ == "__main__":
-    run_group([a_plan_says_what_is_called, calls_give_the_bits_of_lowered_branches, what_fails_inside_is_named,
+    run_group([a_plan_says_what_is_called, a_trace_has_the_nodes_of_the_branch_that_was_taken,
+               calls_give_the_bits_of_lowered_branches, what_fails_inside_is_named,
                variables_inside_are_the_sessions, a_call_ends_with_its_step])

@@ -46,8 +46,10 @@ typedef struct KernelContext {
     const Node *node;
     const void *state;            /* made by create() */
     ResourceContainer *container; /* resources of the session (resource.h); NULL: the run has no session */
-    Library *library;      /* functions that the node may call (library.h), or NULL; set for start() only */
-    uint32_t call_depth;   /* depth of nested function calls of the run; set for start() only */
+    Library *library;    /* functions that the node may call (library.h), or NULL; set for start() only */
+    uint32_t call_depth; /* depth of nested function calls of the run; set for start() only */
+    const struct IterationTrace *trace; /* the record that the node is in (run/trace.h); NULL: the run is not
+                                         * traced; set for start() only */
     uint64_t *computed_ns; /* atomic: device time of the run, to which a kernel that starts runs adds theirs;
                             * set for start() only */
     PlannedMemory *memory; /* NULL: nothing was planned */

@@ -40,69 +40,132 @@ row_of(const NodeTrace *trace, uint64_t start_ns)
     };
 }
 
-/* Makes a trace in one block of memory, with arrays for the nodes and frames of the partition and for the
- * iterations and rows of the run. NULL without memory. */
+/* How much of everything a run and the functions called in it have. */
+typedef struct Counts {
+    size_t nodes;
+    size_t frames;
+    size_t iterations;
+    size_t rows;
+} Counts;
+
+static void
+count_run(const Partition *partition, const RunTrace *run, Counts *counts)
+{
+    counts->nodes += partition_node_count(partition);
+    counts->frames += partition_frame_count(partition);
+    counts->iterations += run->count;
+    for (const IterationTrace *at = run->root; at != NULL; at = at->next) {
+        counts->rows += at->node_count;
+    }
+    for (const CallTrace *call = run->calls; call != NULL; call = call->next) {
+        count_run(call->function, call->trace, counts);
+    }
+}
+
+/* Makes a trace in one block of memory, with arrays for the nodes and frames of the partition and its
+ * functions, and for the iterations and rows of the run. NULL without memory. */
 static WireTrace *
 wire_trace_new(const Partition *partition, const RunTrace *run)
 {
-    uint32_t node_count = partition_node_count(partition);
-    uint32_t frame_count = partition_frame_count(partition);
-    size_t row_count = 0;
-    for (const IterationTrace *at = run->root; at != NULL; at = at->next) {
-        row_count += at->node_count;
-    }
+    Counts counts = {0};
+    count_run(partition, run, &counts);
     WireTrace *trace = memory_new(
-        1, sizeof *trace + row_count * sizeof *trace->rows + run->count * sizeof *trace->iterations +
-               node_count * sizeof *trace->nodes + frame_count * sizeof *trace->frames);
+        1, sizeof *trace + counts.rows * sizeof *trace->rows + counts.iterations * sizeof *trace->iterations +
+               counts.nodes * sizeof *trace->nodes + counts.frames * sizeof *trace->frames);
     if (trace != NULL) {
         trace->rows = (WireTraceRow *)(void *)(trace + 1);
-        trace->nodes = (WireTraceNode *)(void *)(trace->rows + row_count);
-        trace->node_count = node_count;
-        trace->frame_count = frame_count;
-        trace->frames = (Slice *)(void *)(trace->nodes + node_count);
-        trace->iterations = (WireTraceIteration *)(void *)(trace->frames + frame_count);
+        trace->nodes = (WireTraceNode *)(void *)(trace->rows + counts.rows);
+        trace->frames = (Slice *)(void *)(trace->nodes + counts.nodes);
+        trace->iterations = (WireTraceIteration *)(void *)(trace->frames + counts.frames);
     }
     return trace;
 }
 
 enum { DEVICE_TEXT_SIZE = 32 };
 
-/* Writes the name of the accelerator, which all accelerated nodes share, into `text`. */
+typedef struct Telling {
+    WireTrace *trace;
+    char *accelerator; /* DEVICE_TEXT_SIZE: the name that all accelerated nodes share */
+    uint64_t start_ns;
+} Telling;
+
+/* Where the nodes, frames and iterations of a run are told: behind those of the runs that called it. */
+typedef struct Place {
+    uint32_t first_node;
+    uint32_t first_frame;
+    uint32_t first_iteration;
+    uint32_t around; /* the iteration of the caller */
+} Place;
+
 static void
-tell_partition(WireTrace *trace, const Partition *partition, char text[DEVICE_TEXT_SIZE])
+tell_nodes(const Telling *telling, const Partition *partition)
 {
-    for (uint32_t index = 0; index < trace->node_count; index++) {
+    WireTrace *trace = telling->trace;
+    uint32_t count = partition_node_count(partition);
+    for (uint32_t index = 0; index < count; index++) {
         PartitionNode node = partition_node(partition, index);
         bool is_accelerated = node.device != NULL && !device_is_host(node.device);
-        trace->nodes[index] = (WireTraceNode){
+        trace->nodes[trace->node_count++] = (WireTraceNode){
             .name = node.name, .op = node.op, .key = node.key, .is_accelerated = is_accelerated};
         if (is_accelerated && trace->accelerator.size == 0) {
-            (void)snprintf(text, DEVICE_TEXT_SIZE, "/device:%s:%d", node.device->type, node.device->id);
-            trace->accelerator = slice_from_string(text);
+            (void)snprintf(
+                telling->accelerator, DEVICE_TEXT_SIZE, "/device:%s:%d", node.device->type, node.device->id);
+            trace->accelerator = slice_from_string(telling->accelerator);
         }
     }
-    for (uint32_t index = 0; index < trace->frame_count; index++) {
-        trace->frames[index] = partition_frame_name(partition, index);
+    for (uint32_t index = 0; index < partition_frame_count(partition); index++) {
+        trace->frames[trace->frame_count++] = partition_frame_name(partition, index);
     }
 }
 
-static void
-tell_iteration(WireTrace *trace, const IterationTrace *record, uint64_t start_ns)
+/* Returns the number under which a record's iteration is told. */
+static uint32_t
+iteration_of(const Place *place, const IterationTrace *record)
 {
+    return record->index == 0 ? place->around : place->first_iteration + record->index;
+}
+
+static void
+tell_iteration(const Telling *telling, const Place *place, const IterationTrace *record)
+{
+    WireTrace *trace = telling->trace;
     if (record->around != NULL) {
         trace->iterations[trace->iteration_count++] = (WireTraceIteration){
-            .frame = record->frame,
-            .around = record->around->index,
+            .frame = place->first_frame + record->frame,
+            .around = iteration_of(place, record->around),
             .number = record->number,
         };
     }
     for (uint32_t cell = 0; cell < record->node_count; cell++) {
         if (record->nodes[cell].end_ns != 0) {
             WireTraceRow *row = &trace->rows[trace->row_count++];
-            *row = row_of(&record->nodes[cell], start_ns);
-            row->node = record->numbers[cell];
-            row->iteration = record->index;
+            *row = row_of(&record->nodes[cell], telling->start_ns);
+            row->node = place->first_node + record->numbers[cell];
+            row->iteration = iteration_of(place, record);
         }
+    }
+}
+
+/* Tells the records of a run, and behind them the functions that it called, whose nodes ran in the iteration
+ * `around` that called them. */
+static void
+tell_run(const Telling *telling, const Partition *partition, const RunTrace *run, uint32_t around)
+{
+    WireTrace *trace = telling->trace;
+    Place place = {
+        .first_node = (uint32_t)trace->node_count,
+        .first_frame = (uint32_t)trace->frame_count,
+        .first_iteration = (uint32_t)trace->iteration_count,
+        .around = around,
+    };
+    tell_nodes(telling, partition);
+    trace->left_out_iteration_count += run->left_out_count;
+    trace->left_out_count += run->lost_call_count;
+    for (const IterationTrace *at = run->root; at != NULL; at = at->next) {
+        tell_iteration(telling, &place, at);
+    }
+    for (const CallTrace *call = run->calls; call != NULL; call = call->next) {
+        tell_run(telling, call->function, call->trace, iteration_of(&place, call->around));
     }
 }
 
@@ -194,12 +257,9 @@ run_trace_write(Buffer *buffer, const Partition *partition, const RunStats *stat
     if (trace == NULL) {
         return;
     }
+    Telling telling = {.trace = trace, .accelerator = accelerator, .start_ns = stats->start_ns};
     trace->elapsed_ns = stats->elapsed_ns;
-    trace->left_out_iteration_count = stats->trace->left_out_count;
-    tell_partition(trace, partition, accelerator);
-    for (const IterationTrace *at = stats->trace->root; at != NULL; at = at->next) {
-        tell_iteration(trace, at, stats->start_ns);
-    }
+    tell_run(&telling, partition, stats->trace, 0);
     tell_device(trace, &stats->trace->device, stats->start_ns, &memory);
     qsort(trace->rows, trace->row_count, sizeof *trace->rows, longest_first);
     wire_trace_write(buffer, trace);

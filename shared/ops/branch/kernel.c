@@ -13,11 +13,13 @@
 #include "worker/runtime/partition/library.h"
 #include "worker/runtime/resource.h"
 #include "worker/runtime/run/run.h"
+#include "worker/runtime/run/trace.h"
 
 typedef struct Invocation {
     int32_t reference_count; /* atomic; one of the promise, one of start or of the thread that compiles */
     KernelPromise *promise;
     Slice function;
+    const Partition *partition; /* the function's, once it runs */
     DeviceWork compiling;
     Mutex lock;
     bool is_cancelled;
@@ -69,6 +71,13 @@ take_output(void *context, uint32_t index, Tensor *tensor, bool is_dead)
         invocation->promise->context.outputs[index] = *tensor;
         *tensor = (Tensor){0};
     }
+}
+
+static void
+keep_trace(void *context, RunTrace *trace)
+{
+    const Invocation *invocation = context;
+    run_trace_add_call(invocation->promise->context.trace, invocation->partition, trace);
 }
 
 static void
@@ -126,6 +135,7 @@ run_function(Invocation *invocation, Partition *partition)
             "function '%.*s' has %" PRIu32 " outputs, the node has %" PRIu32,
             SLICE_PRINT(invocation->function), partition_retval_count(partition), context->output_count);
     }
+    invocation->partition = partition;
     RunRequest request = {
         .partition = partition,
         .args = context->inputs + 1,
@@ -136,7 +146,11 @@ run_function(Invocation *invocation, Partition *partition)
         .deadline_ns = context->call->deadline_ns,
         .call_depth = context->call_depth + 1,
         .lane = context->lane,
-        .callbacks = {.context = invocation, .on_output = take_output, .on_done = run_done},
+        .traces_nodes = context->trace != NULL,
+        .callbacks = {.context = invocation,
+            .on_output = take_output,
+            .on_done = run_done,
+            .on_trace = keep_trace},
     };
     Run *run = NULL;
     TRY(run_start(context->call, &request, &run));

@@ -115,6 +115,7 @@ promise_new(const Ticket *ticket, Activation *activation, const ScheduleNode *no
         .account = ticket->run->account,
         .library = ticket->partition->library,
         .call_depth = ticket->run->call_depth,
+        .trace = ticket->run->trace == NULL ? NULL : activation->iteration->trace,
         .computed_ns = &ticket->run->computed_ns,
         .inputs = inputs_take(activation, node),
         .input_count = node->node->input_count,

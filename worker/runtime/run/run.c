@@ -133,8 +133,8 @@ leave_lane(Run *run)
     run->owns_lane = false;
 }
 
-/* Has the accelerator note what it does for a traced run. Functions that it calls share its lane, and have no
- * records of their own: their work is of no node. */
+/* Has the accelerator note what it does for a traced run. Functions that it calls share its lane; their work
+ * is of no node, since marks name nodes of the caller. */
 static void
 begin_device_trace(Run *run)
 {
@@ -184,6 +184,14 @@ waits_for_accelerator(Run *run)
     return true;
 }
 
+static void
+hand_over_trace(Run *run)
+{
+    if (run->trace != NULL && run->callbacks.on_trace != NULL) {
+        run->callbacks.on_trace(run->callbacks.context, TAKE(run->trace));
+    }
+}
+
 /* Ends the run, on the thread that gave its last ticket back or that the accelerator told the end of its
  * work. */
 static void
@@ -203,6 +211,7 @@ finish_run(Run *run)
     uint64_t elapsed_ns = clock_monotonic_ns() - run->start_ns;
     end_device_trace(run);
     leave_lane(run);
+    hand_over_trace(run);
     RunResult result = {
         .failure = &run->failure,
         .stats = {.start_ns = run->start_ns,

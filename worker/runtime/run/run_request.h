@@ -38,6 +38,9 @@ typedef struct RunCallbacks {
      * on with a feed. It comes before on_done(); may be NULL. */
     void (*on_rest)(void *context);
     void (*on_done)(void *context, const RunResult *result);
+    /* Takes the trace of a traced run that has ended, before on_done(), which is not given one then. NULL:
+     * the trace ends with the run. */
+    void (*on_trace)(void *context, RunTrace *trace);
 } RunCallbacks;
 
 typedef struct RunRequest {

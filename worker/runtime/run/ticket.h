@@ -178,7 +178,7 @@ ticket_mark(const Ticket *ticket, const Activation *activation)
         const Iteration *iteration = activation->iteration;
         Device *accelerator = ticket->partition->accelerator;
         accelerator->mark(
-            accelerator, iteration->trace == NULL
+            accelerator, !ticket->run->is_device_traced || iteration->trace == NULL
                              ? 0
                              : trace_mark(iteration->trace, (uint32_t)(activation - iteration->activations)));
     }

@@ -17,6 +17,7 @@ record_append(RunTrace *trace, const TraceScope *scope, const IterationTrace *ar
     if (record == NULL) {
         return NULL;
     }
+    record->trace = trace;
     record->around = around;
     record->number = number;
     record->frame = scope->frame;
@@ -39,6 +40,16 @@ run_trace_new(const TraceScope *root)
     return trace;
 }
 
+static void
+calls_free(CallTrace *calls)
+{
+    for (CallTrace *call = calls, *next = NULL; call != NULL; call = next) {
+        next = call->next;
+        run_trace_free(call->trace);
+        memory_free(call);
+    }
+}
+
 void
 run_trace_free(RunTrace *trace)
 {
@@ -48,9 +59,39 @@ run_trace_free(RunTrace *trace)
         memory_free(record);
     }
     if (trace != NULL) {
+        calls_free(trace->calls);
         memory_free(trace->device.activities);
     }
     memory_free(trace);
+}
+
+/* Returns the bytes of all records of a trace, and of the functions called in it. */
+static uint64_t
+trace_size(const RunTrace *trace)
+{
+    return sizeof(CallTrace) + sizeof *trace + sizeof *trace->root +
+           trace->root->node_count * sizeof(NodeTrace) + trace->loop_bytes + trace->call_bytes;
+}
+
+static CallTrace *
+call_new(const IterationTrace *caller, uint64_t size)
+{
+    bool has_room = atomic_add_relaxed(&caller->trace->call_bytes, size) <= TRACE_CALL_BYTES_MAX;
+    return has_room ? memory_new(1, sizeof(CallTrace)) : NULL;
+}
+
+void
+run_trace_add_call(const IterationTrace *caller, const Partition *function, RunTrace *trace)
+{
+    CallTrace *call = call_new(caller, trace_size(trace));
+    if (call == NULL) {
+        atomic_add_relaxed(&caller->trace->lost_call_count, 1);
+        run_trace_free(trace);
+        return;
+    }
+    *call = (CallTrace){.around = caller, .function = function, .trace = trace};
+    call->next = atomic_load_acquire(&caller->trace->calls);
+    while (!atomic_compare_exchange_acq_rel(&caller->trace->calls, &call->next, call)) {}
 }
 
 enum { MARK_NODE_BITS = 24, MARK_ITERATION_BITS = DEVICE_MARK_BITS - MARK_NODE_BITS };

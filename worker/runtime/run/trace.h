@@ -1,13 +1,15 @@
 /* The records of a traced run's nodes: one for the root and one for each iteration of each loop, with room
- * for every node in it. The records of loops may take TRACE_LOOP_BYTES_MAX in all; iterations that start
- * later are counted, but not recorded.
+ * for every node in it; and the traces of the functions that its nodes called. The records of loops may take
+ * TRACE_LOOP_BYTES_MAX in all, and the traces of functions TRACE_CALL_BYTES_MAX; iterations that start and
+ * functions that end later are counted, but not recorded.
  *
- * Ownership: a RunTrace owns its records.
+ * Ownership: a RunTrace owns its records and the traces of functions, whose partitions outlive it.
  * Threads:   records of loops are added under the run's frames_lock; a node's room belongs to the thread
- *            that runs the node. */
+ *            that runs the node; functions may end on several threads at once. */
 #pragma once
 
 #include "worker/runtime/kernel.h"
+#include "worker/runtime/partition/partition.h"
 
 /* The times of one node, on the monotonic clock in ns, and what it took. end_ns is 0 when the node did not
  * run: it was dead, bound at compile time, or dropped after a failure. A _Recv runs until its value has
@@ -24,9 +26,12 @@ typedef struct NodeTrace {
     bool was_pulled;          /* a _Recv had to ask a peer for its value */
 } NodeTrace;
 
+typedef struct RunTrace RunTrace;
+
 typedef struct IterationTrace IterationTrace;
 struct IterationTrace {
     IterationTrace *next;
+    RunTrace *trace;              /* the trace that it is of */
     const IterationTrace *around; /* the iteration that the loop was entered from; NULL: this is the root */
     uint64_t number;              /* the iteration's number in its loop */
     uint32_t frame;               /* number of the loop in the partition; 0: the root */
@@ -36,16 +41,28 @@ struct IterationTrace {
     NodeTrace nodes[];
 };
 
-typedef struct RunTrace {
+/* The trace of a function that a node called. */
+typedef struct CallTrace CallTrace;
+struct CallTrace {
+    CallTrace *next;
+    const IterationTrace *around; /* the caller's record */
+    const Partition *function;
+    RunTrace *trace;
+};
+
+struct RunTrace {
     IterationTrace *root; /* the first record; the others follow by `next` */
     IterationTrace *last;
     size_t loop_bytes;
     uint32_t count;
-    uint64_t left_out_count; /* iterations that are not recorded */
-    DeviceReport device;     /* what the accelerator did; without a source: nobody has told */
-} RunTrace;
+    uint64_t left_out_count;  /* iterations that are not recorded */
+    CallTrace *calls;         /* atomic: the functions, the last one first */
+    uint64_t call_bytes;      /* atomic: what their traces take, and those of what they called */
+    uint64_t lost_call_count; /* atomic: functions whose traces are not kept */
+    DeviceReport device;      /* what the accelerator did; without a source: nobody has told */
+};
 
-enum { TRACE_LOOP_BYTES_MAX = 4 << 20 };
+enum { TRACE_LOOP_BYTES_MAX = 4 << 20, TRACE_CALL_BYTES_MAX = 4 << 20 };
 
 /* The root or a loop of a partition, and the nodes in it. */
 typedef struct TraceScope {
@@ -62,6 +79,10 @@ void run_trace_free(RunTrace *trace); /* NULL is allowed */
  * around it was left out (`around` is NULL). */
 IterationTrace *run_trace_iteration(
     RunTrace *trace, const TraceScope *loop, const IterationTrace *around, uint64_t number);
+
+/* Takes the trace of the run of a function that a node of the record called, or frees it: there is no room
+ * for it. */
+void run_trace_add_call(const IterationTrace *caller, const Partition *function, RunTrace *trace);
 
 /* Returns the mark (Device.mark) of a node that has a record; 0: its numbers are too large for one. */
 uint64_t trace_mark(const IterationTrace *record, uint32_t cell);

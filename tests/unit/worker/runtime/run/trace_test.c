@@ -173,6 +173,57 @@ every_iteration_of_a_loop_is_told(void **state)
     fixture_end(&fixture);
 }
 
+static const char *const CALLING =
+    "function neg() -> ()\n"
+    "x = _Arg() T=float32 index=0\n"
+    "inside = Neg(x) T=float32\n"
+    "out = _Retval(inside) T=float32 index=0\n"
+    "end\n"
+    "function calls_neg() -> ()\n"
+    "x = _Arg() T=float32 index=0\n"
+    "index = Const() dtype=int32 value=int32(0)\n"
+    "deeper = _Branch(index, x) Tindex=int32 Tin=[float32] Tout=[float32] branches=[@neg]\n"
+    "out = _Retval(deeper) T=float32 index=0\n"
+    "end\n" FEEDS LOOP_COUNTER("i", "loop", "zero", "n", "")
+        LOOP_VARIABLE("v", "i", "loop", "x", "") "v_new = _Branch(i_body, v_body) Tindex=int32 Tin=[float32] "
+                                                 "Tout=[float32] branches=[@neg,@calls_neg]\n"
+                                                 "out = _Retval(v_exit) T=float32 index=0\n";
+
+/* The first turn calls a function, each other one a function that calls it. */
+static void
+functions_are_told_of_the_iteration_that_called_them(void **state)
+{
+    (void)state;
+    enum { TURNS = 3 };
+    RunFixture fixture;
+    Traced traced;
+    bool is_seen[TURNS] = {false};
+    fixture_begin(&fixture, 2);
+    AUTO_PARTITION partition = fixture_compile(&fixture, CALLING);
+    loop_begin(&fixture, partition, TURNS, &traced);
+    const RunTrace *trace = traced.outcome.stats.trace;
+    assert_int_equal(trace->lost_call_count, 0);
+    for (const CallTrace *call = trace->calls; call != NULL; call = call->next) {
+        uint64_t turn = call->around->number;
+        assert_true(turn < TURNS && !is_seen[turn]);
+        is_seen[turn] = true;
+        const CallTrace *deeper = call->trace->calls;
+        assert_int_equal(deeper != NULL, turn > 0);
+        const CallTrace *neg = deeper != NULL ? deeper : call;
+        Traced inside = {.partition = neg->function};
+        const NodeTrace *node = node_find(&inside, neg->trace->root, "inside");
+        assert_non_null(node);
+        assert_true(node->end_ns > node_find(&traced, call->around, "v_new")->start_ns);
+        assert_true(node->end_ns <= node_find(&traced, call->around, "v_new")->end_ns);
+    }
+    for (int turn = 0; turn < TURNS; turn++) {
+        assert_true(is_seen[turn]);
+    }
+    traced_end(&traced);
+    partition_unref(TAKE(partition));
+    fixture_end(&fixture);
+}
+
 /* for i in 0…n: for j in i…n */
 static void
 iterations_of_a_loop_in_a_loop_know_what_is_around(void **state)
@@ -247,6 +298,7 @@ main(void)
         cmocka_unit_test(times_of_nodes_follow_each_other),
         cmocka_unit_test(memory_is_told_of_the_node_that_took_it),
         cmocka_unit_test(every_iteration_of_a_loop_is_told),
+        cmocka_unit_test(functions_are_told_of_the_iteration_that_called_them),
         cmocka_unit_test(iterations_of_a_loop_in_a_loop_know_what_is_around),
         cmocka_unit_test(iterations_past_the_limit_are_counted),
         cmocka_unit_test(a_run_that_nobody_traces_notes_nothing_after_one_that_was),
