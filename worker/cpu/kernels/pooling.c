@@ -1,9 +1,9 @@
 /* float32 pools in one and two dimensions. With channels first, a plane at a time: its lines are folded
  * downwards into one, which has the padding around it, and that line is folded along the windows; a window
  * that is the whole plane, of any number of dimensions, is folded as one row. With
- * channels last, a window at a time, all channels side by side. Means are sums in double, divided once.
- * Largest values of more dimensions, and of bytes, are those of max_lines.h. Other pools are left to the
- * reference kernel. */
+ * channels last, a window at a time, all channels side by side. Means are sums in double, rounded to float
+ * once. Largest values of more dimensions, and of bytes, are those of max_lines.h. Other pools are left to
+ * the reference kernel. */
 #include "shared/ops/pooling/rule.h"
 #include "worker/cpu/convolve/max_lines.h"
 #include "worker/cpu/sizes.h"
@@ -244,9 +244,10 @@ largest_of_some_body(const Pool *pool, int64_t first, int64_t end)
 }
 VECTOR_VARIANTS(largest_of_some, (const Pool *pool, int64_t first, int64_t end), (pool, first, end))
 
-/* `counts`: the elements of a window in its row, for each column. */
+/* `parts`: 1 / the elements of a window in its row, for each column. What a product with it lacks to the
+ * quotient, two bits of a double at most, is far below a float's last bit. */
 VECTOR_FUNCTION void
-means_of_some_body(const Pool *pool, const double *counts, int64_t first, int64_t end)
+means_of_some_body(const Pool *pool, const double *parts, int64_t first, int64_t end)
 {
     double line[LINE_MAX + LINE_SLACK];
     double sums[LINE_MAX + LINE_SLACK];
@@ -256,15 +257,16 @@ means_of_some_body(const Pool *pool, const double *counts, int64_t first, int64_
         for (int64_t row = 0; row < pool->rows.output; row++) {
             FOLD_ROW(sums_of_lines, 0)
             sums_of_windows(columns, line, count, sums);
+            double part = 1 / (double)span.count;
             VECTOR_LOOP for (int64_t n = 0; n < count; n++)
             {
-                place.output[n] = (float)(sums[n] / ((double)span.count * counts[n]));
+                place.output[n] = (float)(sums[n] * (part * parts[n]));
             }
         }
     }
 }
-VECTOR_VARIANTS(means_of_some, (const Pool *pool, const double *counts, int64_t first, int64_t end),
-    (pool, counts, first, end))
+VECTOR_VARIANTS(means_of_some, (const Pool *pool, const double *parts, int64_t first, int64_t end),
+    (pool, parts, first, end))
 
 VECTOR_FOLD(double, sum_of, 0, sum + a, sum + a)
 VECTOR_FOLD(float, largest_of, -INFINITY, VECTOR_LARGER, VECTOR_LARGER)
@@ -303,15 +305,15 @@ static void
 means_of_planes(void *context, int64_t index)
 {
     const Pool *pool = context;
-    double counts[LINE_MAX + LINE_SLACK];
+    double parts[LINE_MAX + LINE_SLACK];
     int64_t end = smaller_of((index + 1) * pool->part, pool->batch * pool->channels);
     for (int64_t n = pool->columns.output; n < pool->columns.output + VECTOR; n++) {
-        counts[n] = 1;
+        parts[n] = 1;
     }
     for (int64_t n = 0; n < pool->columns.output; n++) {
-        counts[n] = (double)span_of(&pool->columns, n, pool->counts_padding).count;
+        parts[n] = 1 / (double)span_of(&pool->columns, n, pool->counts_padding).count;
     }
-    means_of_some(pool, counts, index * pool->part, end);
+    means_of_some(pool, parts, index * pool->part, end);
 }
 
 /* Folds the channels of one element of the input into those of a window. */
