@@ -13,4 +13,18 @@ typedef struct ResizedSide {
     bool is_half_pixel;
 } ResizedSide;
 
+/* Two neighbouring pixels, and a position between them. */
+typedef struct Between {
+    int64_t lower;
+    int64_t upper;
+    double part; /* weight of the upper one; the lower has the rest of 1 */
+} Between;
+
+/* Returns the position in 0 … size - 1 that is nearest to this one. */
+int64_t resized_position(int64_t position, int64_t size);
+
+/* Finds where a pixel of the output lies between pixels of the input. Positions are computed in float, as
+ * TensorFlow does: at borders between pixels the last bit decides. */
+Between resized_between(const ResizedSide *side, int64_t position);
+
 ResizedSide resized_side(const Node *node, int64_t input, int64_t output);

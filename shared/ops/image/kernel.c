@@ -9,35 +9,11 @@
 #include "worker/reference/scratch.h"
 #include "worker/reference/wide.h"
 
-/* Two neighbouring pixels, and a position between them. */
-typedef struct Between {
-    int64_t lower;
-    int64_t upper;
-    double part; /* weight of the upper one; the lower has the rest of 1 */
-} Between;
-
-static int64_t
-limit_position(int64_t position, int64_t size)
-{
-    return position < 0 ? 0 : position > size - 1 ? size - 1 : position;
-}
-
-/* Sizes of more than 24 bits round: a position may come out behind the last pixel. */
-static Between
-between_at(const ResizedSide *side, int64_t position)
-{
-    float source =
-        side->is_half_pixel ? ((float)position + 0.5F) * side->factor - 0.5F : (float)position * side->factor;
-    float below = floorf(source);
-    return (Between){limit_position((int64_t)below, side->input),
-        limit_position((int64_t)ceilf(source), side->input), (double)(source - below)};
-}
-
 static int64_t
 nearest_at(const ResizedSide *side, int64_t position)
 {
     float source = ((float)position + (side->is_half_pixel ? 0.5F : 0)) * side->factor;
-    return limit_position((int64_t)(side->aligns_corners ? roundf(source) : floorf(source)), side->input);
+    return resized_position((int64_t)(side->aligns_corners ? roundf(source) : floorf(source)), side->input);
 }
 
 /* The four pixels around a resized one, as offsets into images, with their weights. */
@@ -97,8 +73,8 @@ visit_bilinear(const Node *node, const Tensor *images, const Tensor *resized, Vi
     int64_t channels = large->dims[3];
     int64_t pixels = large->dims[0] * large->dims[1] * large->dims[2];
     for (int64_t pixel = 0; pixel < pixels; pixel++) {
-        Between row = between_at(&rows, pixel / large->dims[2] % large->dims[1]);
-        Between column = between_at(&columns, pixel % large->dims[2]);
+        Between row = resized_between(&rows, pixel / large->dims[2] % large->dims[1]);
+        Between column = resized_between(&columns, pixel % large->dims[2]);
         Corners corners = corners_of(&images->shape, pixel / large->dims[2] / large->dims[1], &row, &column);
         visit(&corners, channels, images->data, (double *)resized->data + pixel * channels);
     }
@@ -219,7 +195,7 @@ between_of(float source, int64_t size, bool is_nearest)
 {
     float below = is_nearest ? roundf(source) : floorf(source);
     float above = is_nearest ? below : ceilf(source);
-    return (Between){limit_position((int64_t)below, size), limit_position((int64_t)above, size),
+    return (Between){resized_position((int64_t)below, size), resized_position((int64_t)above, size),
         is_nearest ? 0 : (double)(source - below)};
 }
 
