@@ -90,6 +90,18 @@ def a_bundle_is_small_and_runs_in_an_empty_environment():
         assert os.path.getsize(os.path.join(path, "log-1.txt")) > 0
 
 
+def make_builds_all_programs_of_a_bundle():
+    """Told that the header of all is newer, make says what it would build; it would not for a program that it forgot."""
+    if not os.path.exists(os.path.join(OUT, "tests/bundle/facts")):
+        raise Skipped("no CUDA toolkit")
+    variables = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
+    command = ["make", "-n", "-W", "shared/base/status.h", "cuda-bundle"]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=variables)
+    folder = os.path.relpath(OUT)
+    for name in ("tests/bundle/facts", "tests/bundle/library_bench", "tests/bench/cuda/cuda_bench", "sluice-worker"):
+        assert f"LINK {folder}/{name}\"" in done.stdout, name
+
+
 def a_bundle_that_is_read_only_runs_as_another_user():
     if os.getuid() != 0:
         raise Skipped("only root can become another user")
@@ -221,6 +233,7 @@ def steps_that_are_not_there_are_named():
 if __name__ == "__main__":
     run_group([
         a_bundle_is_small_and_runs_in_an_empty_environment,
+        make_builds_all_programs_of_a_bundle,
         a_bundle_that_is_read_only_runs_as_another_user,
         the_third_call_without_a_card_proves_the_bench_and_skips_the_rest,
         the_table_of_times_comes_behind_the_steps,

@@ -2,10 +2,10 @@
 BUNDLE := build/cuda-bundle
 CUDA_STATIC := $(wildcard $(addsuffix /libcudart_static.a,$(CUDA_HOME)/lib64 $(CUDA_HOME)/lib))
 HAS_BUNDLE := $(and $(HAS_CUDA),$(CUDA_STATIC),yes)
-BUNDLE_PROGRAMS := $(if $(HAS_BUNDLE),$(addprefix $(OUT)/tests/bundle/,facts library_facts library_epilogues library_bench) $(CUDA_BENCH))
-BUNDLE_PLUGIN := $(if $(and $(NVCC),$(wildcard worker/cuda/plugin.c)),$(OUT)/sluice-cuda.so)
 # Sluice on a card, from outside; a CPU in place of a card runs it, too (tests/integration/cuda_bench_test.py).
 CUDA_BENCH := $(OUT)/tests/bench/cuda/cuda_bench
+BUNDLE_PROGRAMS := $(if $(HAS_BUNDLE),$(addprefix $(OUT)/tests/bundle/,facts library_facts library_epilogues library_bench) $(CUDA_BENCH))
+BUNDLE_PLUGIN := $(if $(and $(NVCC),$(wildcard worker/cuda/plugin.c)),$(OUT)/sluice-cuda.so)
 $(CUDA_BENCH): ; $(link_test)
 CUDART := $(firstword $(CUDA_STATIC)) -ldl -lrt -pthread
 
