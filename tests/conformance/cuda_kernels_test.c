@@ -235,6 +235,7 @@ static const CudaKernelCase lines[] = {
     {"onnx::LayerNormalization", NULL, {"T[3,33]", "T[33]", "T[33]"}},
     {"onnx::LayerNormalization", "axis=1", {"T[2,3,5]", "T[3,5]"}},
     {"onnx::LayerNormalization", NULL, {"T[0,5]", "T[5]"}},
+    {"onnx::LayerNormalization", NULL, {"T[3,0]", "T[0]"}},
     {"onnx::BatchNormalization", NULL, {"T[2,3,5]", "T[3]", "T[3]", "T[3]", "T[3] 1 2 3"}},
     {"onnx::BatchNormalization", NULL, {"T[0,2]", "T[2]", "T[2]", "T[2]", "T[2] 1 2"}},
     {"Softmax", NULL, {"T[3,111]"}},

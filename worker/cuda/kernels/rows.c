@@ -240,6 +240,16 @@ row_size(const KernelContext *context)
     return size;
 }
 
+/* Rows without elements count where they have statistics. */
+static int64_t
+row_count(const KernelContext *context, int64_t size)
+{
+    if (size != 0) {
+        return tensor_element_count(&context->inputs[0]) / size;
+    }
+    return context->output_count > 1 ? tensor_element_count(&context->outputs[1]) : 0;
+}
+
 static void *
 output_data(const KernelContext *context, uint32_t index)
 {
@@ -266,22 +276,22 @@ layer_norm_compute(KernelContext *context)
     int64_t size = row_size(context);
     bool has_bias = is_given(context, 2);
     TRY(make_outputs(context));
-    if (input->data == NULL) {
-        return STATUS_OK;
-    }
-    TRY(check_size(context, 1, size));
-    if (has_bias) {
-        TRY(check_size(context, 2, size));
-    }
     CudaLayerNorm norm = {.input = input->data,
         .scale = context->inputs[1].data,
         .bias = has_bias ? context->inputs[2].data : NULL,
         .output = output_data(context, 0),
         .mean = output_data(context, 1),
         .deviation = output_data(context, 2),
-        .rows = tensor_element_count(input) / size,
+        .rows = row_count(context, size),
         .size = size,
         .epsilon = node_attr_float(context->node, "epsilon")};
+    if (norm.rows == 0) {
+        return STATUS_OK;
+    }
+    TRY(check_size(context, 1, size));
+    if (has_bias) {
+        TRY(check_size(context, 2, size));
+    }
     int error = cuda_layer_norm(cuda_type(input->dtype), &norm, cuda_stream(context));
     return cuda_check(context->call, error, "a LayerNormalization kernel");
 }
