@@ -289,6 +289,24 @@ static const CudaKernelCase channel_norms[] = {
     {"L2Loss", NULL, {"T[3] 1 nan inf"}},
 };
 
+/* Skips of each row, of rows that come again, and of one row for all. */
+static const CudaKernelCase skip_norms[] = {
+    {"com.microsoft::SkipLayerNormalization", NULL, {"T[3,33]", "T[3,33]", "T[33]"}},
+    {"com.microsoft::SkipLayerNormalization", NULL, {"T[2,3,111]", "T[3,111]", "T[111]", "T[111]", "T[111]"}},
+    {"com.microsoft::SkipLayerNormalization", "epsilon=0.5",
+        {"T[2,3,1025]", "T[1025]", "T[1025]", "T[1025]"}},
+    {"com.microsoft::SkipLayerNormalization", NULL, {"T[2,3,5]", "T[1,3,5]", "T[5]", "T[5]", "T[5]"}},
+    {"com.microsoft::SkipLayerNormalization", NULL, {"T[0,5]", "T[0,5]", "T[5]"}},
+    {"com.microsoft::SkipLayerNormalization", NULL, {"T[3,0]", "T[3,0]", "T[0]"}},
+    {"com.microsoft::SkipLayerNormalization", NULL,
+        {"float32[2,3] 1 nan 2 3 inf 4", "float32[3] 1 2 3", "float32[3] 1 2 3"}},
+    {"com.microsoft::SkipSimplifiedLayerNormalization", NULL, {"T[3,33]", "T[3,33]", "T[33]"}},
+    {"com.microsoft::SkipSimplifiedLayerNormalization", NULL,
+        {"T[2,3,1025]", "T[3,1025]", "T[1025]", "T[1025]"}},
+    {"com.microsoft::SkipSimplifiedLayerNormalization", NULL, {"T[0,5]", "T[5]", "T[5]"}},
+    {"com.microsoft::SkipSimplifiedLayerNormalization", NULL, {"T[3,0]", "T[3,0]", "T[0]"}},
+};
+
 /* Statistics of rows, of groups of channels, of any axes, and of lines of zeros. */
 static const CudaKernelCase group_norms[] = {
     {"onnx::RMSNormalization", NULL, {"T[3,33]", "T[33]"}},
@@ -495,6 +513,7 @@ softmax_and_norms(void **state)
     cuda_kernels_compare(ends_of_scores, COUNT_OF(ends_of_scores));
     cuda_kernels_compare(channel_norms, COUNT_OF(channel_norms));
     cuda_kernels_compare(group_norms, COUNT_OF(group_norms));
+    cuda_kernels_compare(skip_norms, COUNT_OF(skip_norms));
 }
 
 /* Families whose cases are in other programs, here and in tests/unit/worker/cuda. */

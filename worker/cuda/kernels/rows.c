@@ -259,7 +259,7 @@ output_data(const KernelContext *context, uint32_t index)
 static Status
 make_outputs(KernelContext *context)
 {
-    enum { OUTPUTS = 3 };
+    enum { OUTPUTS = 4 };
     Shape shapes[OUTPUTS];
     TRY(output_shapes(context, shapes));
     for (uint32_t index = 0; index < context->output_count; index++) {
@@ -294,6 +294,63 @@ layer_norm_compute(KernelContext *context)
     }
     int error = cuda_layer_norm(cuda_type(input->dtype), &norm, cuda_stream(context));
     return cuda_check(context->call, error, "a LayerNormalization kernel");
+}
+
+/* Statistics of rows without elements. */
+static Status
+clear_statistics(KernelContext *context)
+{
+    for (uint32_t index = 1; index < context->output_count; index++) {
+        const Tensor *output = &context->outputs[index];
+        if (output->data != NULL) {
+            int error = (int)cudaMemsetAsync(output->data, 0, tensor_byte_size(output), cuda_stream(context));
+            TRY(cuda_check(context->call, error, "a fill"));
+        }
+    }
+    return STATUS_OK;
+}
+
+static const void *
+given_data(const KernelContext *context, uint32_t input)
+{
+    return is_given(context, input) ? context->inputs[input].data : NULL;
+}
+
+/* `norm` has what the two ops differ in. */
+static Status
+compute_skip_norm(KernelContext *context, CudaSkipNorm norm)
+{
+    const Tensor *input = &context->inputs[0];
+    TRY(make_outputs(context));
+    if (input->data == NULL) {
+        return clear_statistics(context);
+    }
+    norm.input = input->data;
+    norm.skip = context->inputs[1].data;
+    norm.gamma = context->inputs[2].data;
+    norm.output = output_data(context, 0);
+    norm.mean = output_data(context, 1);
+    norm.deviation = output_data(context, 2);
+    norm.sum = output_data(context, 3);
+    norm.size = input->shape.dims[input->shape.rank - 1];
+    norm.rows = tensor_element_count(input) / norm.size;
+    norm.skip_rows = tensor_element_count(&context->inputs[1]) / norm.size;
+    norm.epsilon = node_attr_float(context->node, "epsilon");
+    int error = cuda_skip_norm(cuda_type(input->dtype), &norm, cuda_stream(context));
+    return cuda_check(context->call, error, "a normalisation of a sum");
+}
+
+static Status
+skip_norm_compute(KernelContext *context)
+{
+    return compute_skip_norm(context,
+        (CudaSkipNorm){.beta = given_data(context, 3), .bias = given_data(context, 4), .has_mean = true});
+}
+
+static Status
+simplified_skip_norm_compute(KernelContext *context)
+{
+    return compute_skip_norm(context, (CudaSkipNorm){.bias = given_data(context, 3)});
 }
 
 /* Every channel of every batch has statistics of its own. */
@@ -455,6 +512,12 @@ static const Kernel rows_kernels[] = {
     LINE_KERNEL("onnx::Hardmax", hardmax_compute),
     LINE_KERNEL("onnx::InstanceNormalization", instance_norm_compute),
     {.op = "onnx::LayerNormalization", .supports = layer_norm_supports, .compute = layer_norm_compute},
+    {.op = "com.microsoft::SkipLayerNormalization",
+        .supports = supports_floats,
+        .compute = skip_norm_compute},
+    {.op = "com.microsoft::SkipSimplifiedLayerNormalization",
+        .supports = supports_floats,
+        .compute = simplified_skip_norm_compute},
     {.op = "onnx::BatchNormalization",
         .supports = batch_norm_supports,
         .compute = batch_norm_compute,

@@ -451,23 +451,48 @@ template <typename C> struct RowMoments {
     C deviation; /* 1 / √(variance + ε) */
 };
 
+/* A row of a tensor. */
+template <typename T, typename C> struct TensorRow {
+    const T *input;
+    __device__ __forceinline__ C
+    operator()(int64_t i) const
+    {
+        return load(input, i);
+    }
+};
+
+template <typename C, typename Row>
+__device__ __forceinline__ C
+row_mean(const Row &row, int64_t size)
+{
+    C sum = 0;
+    for (int64_t i = threadIdx.x; i < size; i += blockDim.x) {
+        sum += row(i);
+    }
+    return block_join<BlockSum<C>>(sum) / (C)size;
+}
+
+template <typename C, typename Row>
+__device__ __forceinline__ C
+row_deviation(const Row &row, int64_t size, C mean, float epsilon)
+{
+    C squares = 0;
+    for (int64_t i = threadIdx.x; i < size; i += blockDim.x) {
+        C distance = row(i) - mean;
+        squares += distance * distance;
+    }
+    C variance = block_join<BlockSum<C>>(squares) / (C)size;
+    return (C)(1 / sqrt(variance + (C)epsilon));
+}
+
 /* The mean is taken first, then the squares of the distances from it: nothing cancels. */
 template <typename T, typename C>
 __device__ __forceinline__ RowMoments<C>
 row_moments(const T *input, int64_t size, float epsilon)
 {
-    C sum = 0;
-    for (int64_t i = threadIdx.x; i < size; i += blockDim.x) {
-        sum += load(input, i);
-    }
-    C mean = block_join<Sum<T, C>>(sum) / (C)size;
-    C squares = 0;
-    for (int64_t i = threadIdx.x; i < size; i += blockDim.x) {
-        C distance = load(input, i) - mean;
-        squares += distance * distance;
-    }
-    C variance = block_join<Sum<T, C>>(squares) / (C)size;
-    return {mean, (C)(1 / sqrt(variance + (C)epsilon))};
+    TensorRow<T, C> row = {input};
+    C mean = row_mean<C>(row, size);
+    return {mean, row_deviation<C>(row, size, mean, epsilon)};
 }
 
 template <typename T, typename C>
@@ -505,6 +530,63 @@ extern "C" int
 cuda_layer_norm(CudaType type, const CudaLayerNorm *norm, cudaStream_t stream)
 {
     EACH_FLOATING_TYPE(type, layer_norm<T>(norm, stream));
+}
+
+/* A row of a sum, which is computed each time that it is read: what it is made of lies in the cache by then.
+ */
+template <typename T, typename C> struct SkipRow {
+    const T *input;
+    const T *skip;
+    const T *bias;
+    __device__ __forceinline__ C
+    operator()(int64_t i) const
+    {
+        C sum = (C)load(input, i) + (C)load(skip, i);
+        return bias == nullptr ? sum : sum + (C)load(bias, i);
+    }
+};
+
+template <typename T, typename C>
+__global__ void
+skip_norm_kernel(CudaSkipNorm norm)
+{
+    const T *gamma = (const T *)norm.gamma;
+    const T *beta = (const T *)norm.beta;
+    for (int64_t at = blockIdx.x; at < norm.rows; at += gridDim.x) {
+        int64_t first = at * norm.size;
+        SkipRow<T, C> row = {(const T *)norm.input + first,
+            (const T *)norm.skip + at % norm.skip_rows * norm.size, (const T *)norm.bias};
+        C mean = norm.has_mean ? row_mean<C>(row, norm.size) : (C)0;
+        C deviation = row_deviation<C>(row, norm.size, mean, norm.epsilon);
+        for (int64_t i = threadIdx.x; i < norm.size; i += blockDim.x) {
+            C sum = row(i);
+            C shift = beta == nullptr ? (C)0 : (C)load(beta, i);
+            store((T *)norm.output, first + i, (sum - mean) * deviation * load(gamma, i) + shift);
+            if (norm.sum != nullptr) {
+                store((T *)norm.sum, first + i, sum);
+            }
+        }
+        if (threadIdx.x == 0 && norm.mean != nullptr) {
+            norm.mean[at] = (float)mean;
+        }
+        if (threadIdx.x == 0 && norm.deviation != nullptr) {
+            norm.deviation[at] = (float)deviation;
+        }
+    }
+}
+
+template <typename T>
+static cudaError_t
+skip_norm(const CudaSkipNorm *norm, cudaStream_t stream)
+{
+    return cuda_launch(
+        skip_norm_kernel<T, Accumulator<T>>, row_grid(norm->rows), dim3(ROW_THREADS), 0, stream, *norm);
+}
+
+extern "C" int
+cuda_skip_norm(CudaType type, const CudaSkipNorm *norm, cudaStream_t stream)
+{
+    EACH_FLOATING_TYPE(type, skip_norm<T>(norm, stream));
 }
 
 template <typename T, typename C>

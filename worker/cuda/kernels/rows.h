@@ -75,6 +75,27 @@ typedef struct CudaLayerNorm {
 
 int cuda_layer_norm(CudaType type, const CudaLayerNorm *norm, cudaStream_t stream);
 
+/* Rows of input + skip + bias, normalised; row r has row r % skip_rows of the skip. gamma, beta and bias have
+ * `size` elements. beta, bias, mean, deviation and sum may be NULL. */
+typedef struct CudaSkipNorm {
+    const void *input;
+    const void *skip;
+    const void *gamma;
+    const void *beta;
+    const void *bias;
+    void *output;
+    float *mean;
+    float *deviation;
+    void *sum;
+    int64_t rows;
+    int64_t skip_rows;
+    int64_t size;
+    float epsilon;
+    bool has_mean; /* the rows' mean is taken off */
+} CudaSkipNorm;
+
+int cuda_skip_norm(CudaType type, const CudaSkipNorm *norm, cudaStream_t stream);
+
 /* Rows of `size` elements, each with statistics of its own; row r has scale and bias r % channels. */
 typedef struct CudaInstanceNorm {
     const void *input;
