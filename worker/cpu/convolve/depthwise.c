@@ -200,10 +200,10 @@ is_inner(const LatticeAxis *x, int64_t column, int64_t width)
 
 /* Computes some lines. The last columns are computed with those before them, when there are enough. */
 static void
-compute_tiles(const Lattice *lattice, const DepthwiseKernels *kernels, DepthwiseTile *tile)
+compute_tiles(const Depthwise *depthwise, DepthwiseTile *tile)
 {
-    const LatticeAxis *x = &lattice->axes[X];
-    const DepthwiseKernel *compute = find_tiles(kernels, lattice);
+    const LatticeAxis *x = &depthwise->lattice->axes[X];
+    const DepthwiseKernels *kernels = depthwise->kernels;
     float *output = tile->output;
     int64_t width = 0;
     for (int64_t column = 0; column < x->output; column += width) {
@@ -213,7 +213,7 @@ compute_tiles(const Lattice *lattice, const DepthwiseKernels *kernels, Depthwise
         tile->first = (int32_t)(first * x->stride - x->before);
         tile->output = output + first;
         tile->count = width;
-        compute[are_inner ? 1 : 0](tile);
+        depthwise->tiles[are_inner ? 1 : 0](tile);
     }
 }
 
@@ -237,26 +237,38 @@ run_tiles(const Depthwise *depthwise, const DepthwiseChannel *channel)
 {
     const Lattice *lattice = depthwise->lattice;
     const LatticeAxis *axes = lattice->axes;
-    DepthwiseTile tile = {
-        .width = (int32_t)axes[X].input,
-        .filter = channel->filter,
-        .bias = channel->bias,
-        .bounds = {depthwise->limits.lowest, depthwise->limits.highest},
-        .output_step = axes[X].output,
-    };
-    const DepthwiseKernels *kernels = depthwise_kernels_choose(axes[X].output);
+    DepthwiseTile tile; /* find_rows() and compute_tiles() fill in the rest: zeros for it would take longer */
+    tile.width = (int32_t)axes[X].input;
+    tile.filter = channel->filter;
+    tile.bias = channel->bias;
+    tile.bounds = (Bounds){depthwise->limits.lowest, depthwise->limits.highest};
+    tile.output_step = axes[X].output;
     for (int64_t line = 0; line < axes[Y].output; line += DEPTHWISE_LINES) {
         find_rows(lattice, channel->from, channel->room, line, &tile);
         tile.output = channel->output + line * axes[X].output;
-        compute_tiles(lattice, kernels, &tile);
+        compute_tiles(depthwise, &tile);
     }
+}
+
+Depthwise
+depthwise_of(const Lattice *lattice, const int64_t *taps, int64_t tap_count, FinishLimits limits)
+{
+    const DepthwiseKernels *kernels = depthwise_kernels_choose(lattice->axes[X].output);
+    return (Depthwise){
+        .lattice = lattice,
+        .taps = taps,
+        .tap_count = tap_count,
+        .limits = limits,
+        .kernels = kernels,
+        .tiles = find_tiles(kernels, lattice),
+    };
 }
 
 void
 depthwise_run(const Depthwise *depthwise, const DepthwiseChannel *channel)
 {
     const Lattice *lattice = depthwise->lattice;
-    if (depthwise_is_direct(lattice)) {
+    if (depthwise->tiles != NULL) {
         run_tiles(depthwise, channel);
         return;
     }

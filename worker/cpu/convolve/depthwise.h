@@ -6,6 +6,7 @@
  * Threads: any. */
 #pragma once
 
+#include "worker/cpu/convolve/depthwise_tile.h"
 #include "worker/cpu/convolve/lattice.h"
 
 typedef struct Depthwise {
@@ -13,6 +14,8 @@ typedef struct Depthwise {
     const int64_t *taps; /* lattice_taps() of one channel */
     int64_t tap_count;
     FinishLimits limits;
+    const DepthwiseKernels *kernels;
+    const DepthwiseKernel *tiles; /* those of `kernels` for the filter; NULL: there are none */
 } Depthwise;
 
 typedef struct DepthwiseChannel {
@@ -30,6 +33,10 @@ bool depthwise_is_direct(const Lattice *lattice);
 
 /* Returns the floats of room that depthwise_run() needs. */
 int64_t depthwise_room(const Lattice *lattice);
+
+/* Returns what all channels of a convolution have in common: it is asked once, since a small channel takes no
+ * longer than the questions. */
+Depthwise depthwise_of(const Lattice *lattice, const int64_t *taps, int64_t tap_count, FinishLimits limits);
 
 /* Computes the sums of one channel, adds the bias and limits them. */
 void depthwise_run(const Depthwise *depthwise, const DepthwiseChannel *channel);

@@ -6,6 +6,7 @@
 enum { LANES = 8, INNER_VECTORS = 1 };
 typedef float Lanes __attribute__((vector_size(LANES * sizeof(float)), aligned(sizeof(float)), may_alias));
 typedef __m256i Mask;
+typedef int64_t Store;
 
 #define TARGET __attribute__((target("avx2,fma")))
 #define FUSE _mm256_fmadd_ps
@@ -26,15 +27,33 @@ load_masked(const float *from, Mask mask)
     return _mm256_maskload_ps(from, mask);
 }
 
-TARGET static inline void
-store_first(float *output, Lanes lanes, int64_t count)
+TARGET static inline Store
+store_of(int64_t count)
 {
-    if (count >= LANES) {
+    return count;
+}
+
+/* Stores halves of what is left: AMD's processors take longest over a masked store. */
+TARGET static inline void
+store_first(float *output, Lanes lanes, Store store)
+{
+    if (store >= LANES) {
         *(Lanes *)output = lanes;
         return;
     }
-    for (int64_t n = 0; n < count; n++) {
-        output[n] = lanes[n];
+    __m128 rest = _mm256_castps256_ps128(lanes);
+    if ((store & 4) != 0) {
+        _mm_storeu_ps(output, rest);
+        rest = _mm256_extractf128_ps(lanes, 1);
+        output += 4;
+    }
+    if ((store & 2) != 0) {
+        _mm_storel_pi((__m64 *)output, rest);
+        rest = _mm_movehl_ps(rest, rest);
+        output += 2;
+    }
+    if ((store & 1) != 0) {
+        _mm_store_ss(output, rest);
     }
 }
 

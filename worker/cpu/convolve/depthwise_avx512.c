@@ -6,6 +6,7 @@
 enum { LANES = 16, INNER_VECTORS = 2 };
 typedef float Lanes __attribute__((vector_size(LANES * sizeof(float)), aligned(sizeof(float)), may_alias));
 typedef __mmask16 Mask;
+typedef Mask Store;
 
 #define TARGET __attribute__((target("avx512f")))
 #define FUSE _mm512_fmadd_ps
@@ -28,14 +29,16 @@ load_masked(const float *from, Mask mask)
     return _mm512_maskz_loadu_ps(mask, from);
 }
 
-TARGET static inline void
-store_first(float *output, Lanes lanes, int64_t count)
+TARGET static inline Store
+store_of(int64_t count)
 {
-    if (count >= LANES) {
-        *(Lanes *)output = lanes;
-    } else if (count > 0) {
-        _mm512_mask_storeu_ps(output, (__mmask16)((1U << count) - 1), lanes);
-    }
+    return (__mmask16)(count >= LANES ? -1 : (1 << count) - 1);
+}
+
+TARGET static inline void
+store_first(float *output, Lanes lanes, Store store)
+{
+    _mm512_mask_storeu_ps(output, store, lanes);
 }
 
 TARGET static inline Lanes

@@ -7,6 +7,7 @@
 enum { LANES = 8, INNER_VECTORS = 1 };
 typedef float Lanes __attribute__((vector_size(LANES * sizeof(float)), aligned(sizeof(float)), may_alias));
 typedef __mmask8 Mask;
+typedef Mask Store;
 
 #define TARGET __attribute__((target("avx512f,avx512vl,avx2,fma")))
 #define FUSE _mm256_fmadd_ps
@@ -27,14 +28,16 @@ load_masked(const float *from, Mask mask)
     return _mm256_maskz_loadu_ps(mask, from);
 }
 
-TARGET static inline void
-store_first(float *output, Lanes lanes, int64_t count)
+TARGET static inline Store
+store_of(int64_t count)
 {
-    if (count >= LANES) {
-        *(Lanes *)output = lanes;
-    } else if (count > 0) {
-        _mm256_mask_storeu_ps(output, (__mmask8)((1U << count) - 1), lanes);
-    }
+    return (__mmask8)(count >= LANES ? -1 : (1 << count) - 1);
+}
+
+TARGET static inline void
+store_first(float *output, Lanes lanes, Store store)
+{
+    _mm256_mask_storeu_ps(output, store, lanes);
 }
 
 TARGET static inline Lanes

@@ -10,7 +10,9 @@
  *     GREATER(a, b)     a where it is greater than b, else b
  *     mask_columns()    the lanes from column `first` on that lie in a line of `width`
  *     load_masked()     those lanes, and zeros in the others
- *     store_first()     stores the first `count` lanes, or all of them
+ *     Store             says which lanes of a vector are stored
+ *     store_of()        the first `count` lanes, or all of them
+ *     store_first()     stores those lanes
  *     pick_even(a, b)   the lanes 0, 2, 4, … of a and b together
  *     pick_odd(a, b)    the lanes 1, 3, 5, …
  *
@@ -96,13 +98,17 @@
         Lanes bias = tile->bias - zeros;                                                                     \
         Lanes lowest = tile->bounds.low - zeros;                                                             \
         Lanes highest = tile->bounds.high - zeros;                                                           \
-        UNROLL for (int64_t line = 0; line < DEPTHWISE_LINES; line++)                                        \
+        UNROLL for (int64_t n = 0; n < (vectors); n++)                                                       \
         {                                                                                                    \
-            float *output = tile->output + line * tile->output_step;                                         \
-            UNROLL for (int64_t n = 0; n < (vectors); n++)                                                   \
+            Store store = store_of(tile->count - n * LANES);                                                 \
+            float *output = tile->output + n * LANES;                                                        \
+            UNROLL for (int64_t line = 0; line < DEPTHWISE_LINES; line++, output += tile->output_step)       \
             {                                                                                                \
+                if (line >= tile->lines) {                                                                   \
+                    break;                                                                                   \
+                }                                                                                            \
                 Lanes limited = GREATER(lowest, LESSER(highest, sums[line][n] + bias));                      \
-                store_first(output + n * LANES, limited, line < tile->lines ? tile->count - n * LANES : 0);  \
+                store_first(output, limited, store);                                                         \
             }                                                                                                \
         }                                                                                                    \
     }

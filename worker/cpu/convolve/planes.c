@@ -152,8 +152,7 @@ run_channels(const PlanesRun *run, int64_t first, int64_t end, float *room)
     const PlanesPlan *plan = run->plan;
     const ConvolveOperands *operands = run->operands;
     FinishLimits limits = finish_limits(operands->addend == NULL ? &plan->shape->finish : NULL);
-    Depthwise depthwise = {
-        .lattice = &plan->lattice, .taps = run->taps, .tap_count = plan->filter.depth, .limits = limits};
+    Depthwise depthwise = depthwise_of(&plan->lattice, run->taps, plan->filter.depth, limits);
     DepthwiseChannel channel = {.room = room + plan->copy_size};
     memset(channel.room, 0, (size_t)plan->sums_size * sizeof *room);
     int64_t finished = first;
