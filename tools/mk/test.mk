@@ -70,12 +70,12 @@ bench-rivals: all $(RIVALS_PROGRAMS) $(OUT)/tests/bench/networks_bench
 	    OUT=$(OUT) tools/with_postgres "$$python" tests/bench/rivals/run_rivals.py $(or $(ROUNDS),5) \
 	        $(or $(MILLISECONDS),1000)
 
-# Every model of the folder MODELS beside ONNX Runtime, over REST and inside the worker; ROUNDS of each, in turn. INPUTS is a file of
-# shapes of inputs, in place of inputs.json in the folder.
+# Every ONNX model of the folder MODELS beside ONNX Runtime and every SavedModel beside TensorFlow, over REST and inside the worker;
+# ROUNDS of each, in turn. INPUTS is a file of shapes of inputs, in place of inputs.json in the folder.
 bench-models: all
-	@test -d "$(MODELS)" || { echo "MODELS names a folder of .onnx files" >&2; exit 1; }
+	@test -d "$(MODELS)" || { echo "MODELS names a folder of .onnx files and SavedModels" >&2; exit 1; }
 	@python=$${RIVALS_PYTHON:-$$(tests/bench/rivals/find_python var/rivals)} && \
-	    if ! "$$python" -c 'import numpy, onnxruntime' 2>/dev/null; then echo "skipped: ONNX Runtime could not be had"; exit 0; fi; \
+	    if ! "$$python" -c 'import numpy' 2>/dev/null; then echo "skipped: no rival could be had"; exit 0; fi; \
 	    INPUTS="$(INPUTS)" OUT=$(OUT) tools/with_postgres "$$python" tests/bench/models/run_models.py "$(MODELS)" $(or $(ROUNDS),20)
 
 # Every kernel of tests/bench/kernels beside ONNX Runtime and what the machine can do; PART keeps the rows with it in their name.

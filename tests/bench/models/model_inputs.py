@@ -1,19 +1,17 @@
-"""What a model is fed: inputs of the shapes that it declares, or that inputs.json beside it names.
+"""What a model is fed: inputs of the shapes that it declares, or that inputs.json beside it names; and how outputs are compared.
 
 inputs.json: {"yolo.onnx": {"images": [1, 3, 640, 640]}, "bert.onnx": {"input_ids": {"shape": [1, 128], "below": 30522}},
 "vad.onnx": {"sr": {"value": 16000}}}. A dimension that neither tells is 1. Floats are drawn from a normal distribution, integers
 are below `below` (2), unless all elements have a `value`. INPUTS names another file, for a folder that cannot be written to."""
 
 import json
+import math
 import os
 
 import numpy
 
-DTYPES = {
-    "tensor(float)": numpy.float32, "tensor(double)": numpy.float64, "tensor(float16)": numpy.float16,
-    "tensor(int64)": numpy.int64, "tensor(int32)": numpy.int32, "tensor(uint8)": numpy.uint8, "tensor(int8)": numpy.int8,
-    "tensor(bool)": numpy.bool_,
-}
+# Sums in another order: relative to the largest number of an output.
+TOLERANCE = 1e-3
 
 
 class Unsupported(Exception):
@@ -29,19 +27,30 @@ def read_given(folder):
 
 
 def make_inputs(declared, given):
-    """Arrays by name, for ONNX Runtime's declared inputs."""
+    """Arrays by name, for declared inputs: (name, NumPy's type or None, shape) each."""
     generator = numpy.random.default_rng(1)
-    return {node.name: _make_input(node, given.get(node.name), generator) for node in declared}
+    return {name: _make_input(name, dtype, shape, given.get(name), generator) for name, dtype, shape in declared}
 
 
-def _make_input(node, given, generator):
-    if node.type not in DTYPES:
-        raise Unsupported(f"the input '{node.name}' is {node.type}")
+def _make_input(name, dtype, declared, given, generator):
+    if dtype is None:
+        raise Unsupported(f"the input '{name}' has no numbers")
     given = {"shape": given} if isinstance(given, list) else given or {}
-    shape = given.get("shape") or [size if isinstance(size, int) and size > 0 else 1 for size in node.shape]
-    dtype = DTYPES[node.type]
+    shape = given.get("shape") or [size if isinstance(size, int) and size > 0 else 1 for size in declared]
     if "value" in given:
         return numpy.full(shape, given["value"], dtype)
     if numpy.issubdtype(dtype, numpy.floating):
         return generator.standard_normal(shape).astype(dtype)
     return generator.integers(0, given.get("below", 2), shape).astype(dtype)
+
+
+def differences(ours, theirs):
+    """The largest distance between two outputs, relative to the largest number."""
+    worst = 0.0
+    for mine, other in zip(ours, theirs):
+        if mine.shape != other.shape:
+            return math.inf
+        if other.size and numpy.issubdtype(other.dtype, numpy.number):
+            scale = max(1e-6, float(numpy.nanmax(numpy.abs(other.astype(numpy.float64)))))
+            worst = max(worst, float(numpy.nanmax(numpy.abs(mine.astype(numpy.float64) - other.astype(numpy.float64)))) / scale)
+    return worst

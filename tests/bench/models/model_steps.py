@@ -18,11 +18,11 @@ BOUNDARY = "mOdElBoUnDaRy"
 
 
 class ModelSteps:
-    """`with ModelSteps(path, threads, inputs) as steps:`; a model that Sluice refuses raises sluice.Refused."""
+    """`with ModelSteps(model, content_type, threads, inputs) as steps:`; a model that Sluice refuses raises sluice.Refused."""
 
-    def __init__(self, path, threads, inputs):
+    def __init__(self, model, content_type, threads, inputs):
         self._cluster = sluice.Cluster(threads=(threads,))
-        self._path = path
+        self._model, self._content_type = model, content_type
         self._form = _form(inputs)
 
     def __enter__(self):
@@ -30,8 +30,7 @@ class ModelSteps:
         try:
             self._client = self._cluster.client()
             self._session = self._client.session()
-            with open(self._path, "rb") as file:
-                self._client.graph(self._session, file.read(), "application/onnx")
+            self._client.graph(self._session, self._model, self._content_type)
         except BaseException:
             self._cluster.__exit__()
             raise

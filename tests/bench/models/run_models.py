@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""run_models.py MODELS [ROUNDS]   Every .onnx below the folder MODELS, in Sluice and in ONNX Runtime, on one thread and on
-two: each round runs the model once in each. Prints the medians, and how many times faster Sluice is over REST and inside
-the worker; writes build/bench-models.json. Outputs are compared; a model whose outputs differ counts as not run. Runs under
-tools/with_postgres with a Python that has numpy and onnxruntime; OUT names the build."""
+"""run_models.py MODELS [ROUNDS]   Every .onnx below the folder MODELS in Sluice and in ONNX Runtime, and every SavedModel there
+in Sluice and in TensorFlow, on one thread and on two: each round runs the model once in each. Prints the medians, and how many
+times faster Sluice is over REST and inside the worker; writes build/bench-models.json. Outputs are compared; a model whose
+outputs differ counts as not run. Runs under tools/with_postgres with a Python that has numpy, onnxruntime and tensorflow (or
+those of the two that the models need); OUT names the build."""
 
+import importlib
 import json
 import math
 import os
@@ -20,7 +22,6 @@ sys.path.insert(0, os.path.join(FOLDER, "../../support"))
 import model_inputs  # noqa: E402
 import model_steps  # noqa: E402
 import numpy  # noqa: E402
-import onnxruntime  # noqa: E402
 import sluice  # noqa: E402
 
 ROUNDS = 20
@@ -32,25 +33,23 @@ REST_SECONDS = 0.05
 WARM_SECONDS = 0.01
 SLOW_US = 5000  # of models that take longer, what REST adds is to be a tenth at most
 LOWEST = 3
-# Sums in another order: relative to the largest number of an output. A model that magnifies them (an image of noise, in which a
-# detector finds nothing but 1e-5 everywhere) may differ by what ONNX Runtime's own optimizations change, twice.
-TOLERANCE = 1e-3
-OWN_CHANGES = 2
+# The module of each kind of models, by the end of a file's name. That of a kind that is not there is not loaded.
+KINDS = {".onnx": "onnx_models", "saved_model.pb": "saved_models"}
 
 
 class Rival:
-    """ONNX Runtime in a process of its own."""
+    """The rival of a model's kind in a process of its own."""
 
-    def __init__(self, path, threads, inputs, folder):
+    def __init__(self, kind, path, threads, inputs, folder):
         self._outputs = os.path.join(folder, "outputs.npz")
         numpy.savez(os.path.join(folder, "inputs.npz"), **inputs)
         self._process = subprocess.Popen(
-            [sys.executable, os.path.join(FOLDER, "onnxruntime_child.py"), path, str(threads),
+            [sys.executable, os.path.join(FOLDER, kind.CHILD), path, str(threads),
              os.path.join(folder, "inputs.npz"), self._outputs],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         if self._process.stdout.readline().strip() != "ready":
             self._process.wait()
-            raise model_inputs.Unsupported("ONNX Runtime does not run it")
+            raise model_inputs.Unsupported(f"{kind.RIVAL} does not run it")
 
     def outputs(self):
         stored = numpy.load(self._outputs)
@@ -68,18 +67,6 @@ class Rival:
         return int(text.split()[-1]) if text.split() else 0
 
 
-def differences(ours, theirs):
-    """The largest distance between two outputs, relative to the largest number."""
-    worst = 0.0
-    for mine, other in zip(ours, theirs):
-        if mine.shape != other.shape:
-            return math.inf
-        if other.size and numpy.issubdtype(other.dtype, numpy.number):
-            scale = max(1e-6, float(numpy.nanmax(numpy.abs(other.astype(numpy.float64)))))
-            worst = max(worst, float(numpy.nanmax(numpy.abs(mine.astype(numpy.float64) - other.astype(numpy.float64)))) / scale)
-    return worst
-
-
 def _warm(run):
     """What a run takes behind others of the same system: the first finds the caches as the other system has left them."""
     time.sleep(REST_SECONDS)
@@ -90,13 +77,13 @@ def _warm(run):
     return run()
 
 
-def measure(path, threads, inputs, names, tolerance, rounds):
+def measure(kind, path, threads, inputs, names, tolerance, rounds):
     """A row of the report."""
     with tempfile.TemporaryDirectory(prefix="models.") as folder:
-        rival = Rival(path, threads, inputs, folder)
+        rival = Rival(kind, path, threads, inputs, folder)
         try:
-            with model_steps.ModelSteps(path, threads, inputs) as steps:
-                worst = differences(steps.outputs(names), rival.outputs())
+            with model_steps.ModelSteps(kind.read(path), kind.CONTENT_TYPE, threads, inputs) as steps:
+                worst = model_inputs.differences(steps.outputs(names), rival.outputs())
                 ours, theirs = [], []
                 for turn in range(WARM_UP + rounds):
                     samples = _warm(rival.run), _warm(lambda: steps.run(names))
@@ -110,47 +97,23 @@ def measure(path, threads, inputs, names, tolerance, rounds):
     rest, worker, computed = (statistics.median(column) for column in zip(*ours))
     their_time, their_cpu = (statistics.median(column) for column in zip(*theirs))
     return {"threads": threads, "rest_us": rest / 1e3, "worker_us": worker / 1e3, "computed_us": computed / 1e3,
-            "onnxruntime_us": their_time / 1e3, "onnxruntime_cpu_us": their_cpu / 1e3, "difference": worst, "differs": worst > tolerance,
+            "rival_us": their_time / 1e3, "rival_cpu_us": their_cpu / 1e3, "difference": worst, "differs": worst > tolerance,
             "rest_ratio": their_time / rest, "worker_ratio": their_time / worker,
             "cpu_ratio": their_cpu / max(1, computed), "memory": memory,
-            "onnxruntime_memory": rival_memory, "costliest": ops}
-
-
-def _open_session(path, level):
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    options.graph_optimization_level = level
-    try:
-        return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # its own exceptions have no common class
-        raise model_inputs.Unsupported(f"ONNX Runtime refuses it: {str(error)[:120]}") from error
-
-
-def describe(path):
-    """(inputs, names of outputs, tolerance); raises model_inputs.Unsupported."""
-    levels = onnxruntime.GraphOptimizationLevel
-    session = _open_session(path, levels.ORT_ENABLE_ALL)
-    given = model_inputs.read_given(os.path.dirname(path)).get(os.path.basename(path), {})
-    inputs = model_inputs.make_inputs(session.get_inputs(), given)
-    try:
-        plain, optimized = _open_session(path, levels.ORT_DISABLE_ALL).run(None, inputs), session.run(None, inputs)
-    except Exception as error:
-        raise model_inputs.Unsupported(f"ONNX Runtime does not run it: {str(error)[:120]}") from error
-    tolerance = max(TOLERANCE, OWN_CHANGES * differences(plain, optimized))
-    return inputs, [output.name for output in session.get_outputs()], tolerance
+            "rival_memory": rival_memory, "costliest": ops}
 
 
 def print_row(name, row):
     ops = ", ".join(f"{op.partition('(')[0]} {part:.0%}" for op, part in row["costliest"])
     print(f"{name:38} {row['threads']} thr  REST {row['rest_us']:9.0f}  worker {row['worker_us']:9.0f}  CPU {row['computed_us']:9.0f}"
-          f"  ORT {row['onnxruntime_us']:9.0f} CPU {row['onnxruntime_cpu_us']:9.0f} us"
+          f"  rival {row['rival_us']:9.0f} CPU {row['rival_cpu_us']:9.0f} us"
           f"  x{row['rest_ratio']:.2f} x{row['worker_ratio']:.2f} CPU x{row['cpu_ratio']:.2f}"
-          f"  {row['memory'] >> 20}/{row['onnxruntime_memory'] >> 20} MiB  {ops}"
+          f"  {row['memory'] >> 20}/{row['rival_memory'] >> 20} MiB  {ops}"
           + (f"  DIFFERS by {row['difference']:.1e}" if row["differs"] else ""), flush=True)
 
 
-def models_below(folder):
-    return sorted(os.path.join(root, name) for root, _, names in os.walk(folder) for name in names if name.endswith(".onnx"))
+def models_below(folder, ending):
+    return sorted(os.path.join(root, name) for root, _, names in os.walk(folder) for name in names if name.endswith(ending))
 
 
 def geometric_mean(numbers):
@@ -160,18 +123,21 @@ def geometric_mean(numbers):
 def summarise(rows):
     """The geometric means of the ratios of all models, by the names of the columns, and the models with the lowest ratios."""
     means = {column: geometric_mean([row[column] for row in rows.values()]) for column in ("worker_ratio", "rest_ratio", "cpu_ratio")}
-    means["slow_rest_ratio"] = geometric_mean([row["rest_ratio"] for row in rows.values() if row["onnxruntime_us"] >= SLOW_US])
+    means["slow_rest_ratio"] = geometric_mean([row["rest_ratio"] for row in rows.values() if row["rival_us"] >= SLOW_US])
     means["lowest"] = sorted(rows, key=lambda name: rows[name]["worker_ratio"])[:LOWEST]
     return means
 
 
-def main(folder, rounds=ROUNDS):
-    report = {"onnxruntime": onnxruntime.__version__, "rounds": int(rounds), "models": {}, "left_out": {}}
-    for path in models_below(folder):
-        name = os.path.relpath(path, folder)
+def run_kind(kind, paths, folder, rounds):
+    """The report on the models of one kind."""
+    report = {"rival": kind.RIVAL, "version": kind.VERSION, "models": {}, "left_out": {}}
+    for path in paths:
+        place = kind.place(path)
+        name = os.path.relpath(place, folder)
         try:
-            inputs, names, tolerance = describe(path)
-            rows = [measure(path, threads, inputs, names, tolerance, int(rounds)) for threads in THREADS]
+            given = model_inputs.read_given(os.path.dirname(place)).get(os.path.basename(place), {})
+            inputs, names, tolerance = kind.describe(path, given)
+            rows = [measure(kind, path, threads, inputs, names, tolerance, rounds) for threads in THREADS]
         except (model_inputs.Unsupported, sluice.Refused) as error:
             report["left_out"][name] = str(error)
             print(f"{name:38} left out: {error}", flush=True)
@@ -179,17 +145,41 @@ def main(folder, rounds=ROUNDS):
         for row in rows:
             print_row(name, row)
         report["models"][name] = rows
+    return report
+
+
+def add_means(report):
+    """Adds and prints what the models of one kind have in common, on one thread and on two."""
     for index, threads in enumerate(THREADS):
         same = {name: rows[index] for name, rows in report["models"].items() if not rows[index]["differs"]}
         report[f"means_{threads}"] = means = summarise(same)
-        print(f"{len(same)} models, {threads} thread{'s' if threads > 1 else ''}: ONNX Runtime's time is "
+        print(f"{len(same)} models, {threads} thread{'s' if threads > 1 else ''}: {report['rival']}'s time is "
               f"{means['worker_ratio']:.2f} times that inside the worker, {means['rest_ratio']:.2f} times that over REST "
               f"({means['slow_rest_ratio']:.2f} of models that it needs {SLOW_US / 1e3:.0f} ms or more for); its CPU time "
               f"{means['cpu_ratio']:.2f} times the worker's; lowest inside the worker: "
               + ", ".join(f"{name} {same[name]['worker_ratio']:.2f}" for name in means["lowest"]))
+
+
+def load_kind(module):
+    """The module, or None when its rival is not installed."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        print(f"skipped: {error}", flush=True)
+        return None
+
+
+def main(folder, rounds=ROUNDS):
+    reports = {}
+    for ending, module in KINDS.items():
+        paths = models_below(folder, ending)
+        kind = load_kind(module) if paths else None
+        if kind is not None:
+            reports[module] = run_kind(kind, paths, folder, int(rounds))
+            add_means(reports[module])
     os.makedirs(os.path.dirname(REPORT), exist_ok=True)
     with open(REPORT, "w", encoding="utf-8") as file:
-        json.dump(report, file, indent=1)
+        json.dump({"rounds": int(rounds), **reports}, file, indent=1)
 
 
 if __name__ == "__main__":
