@@ -10,7 +10,6 @@ import os
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
@@ -68,9 +67,9 @@ def rival_time(model, feeds, threads, rounds):
     return statistics.median(samples[WARM_UP:]), [value.numpy() for value in binding.get_outputs()]
 
 
-def our_time(path, threads, feeds, names, rounds):
+def our_time(model, threads, feeds, names, rounds):
     """(median nanoseconds of the node, outputs)"""
-    with model_steps.ModelSteps(path, threads, feeds) as steps:
+    with model_steps.ModelSteps(model, "application/onnx", threads, feeds) as steps:
         outputs = steps.outputs(names)
         samples = [steps.node_time(names) for _ in range(WARM_UP + rounds)]
     return statistics.median(samples[WARM_UP:]), outputs
@@ -101,10 +100,7 @@ def measure(row, threads, rounds, limits):
         time.sleep(REST_SECONDS)
     except Exception:  # its own exceptions have no common class
         their_time, theirs = math.nan, None
-    with tempfile.NamedTemporaryFile(suffix=".onnx") as file:
-        file.write(model)
-        file.flush()
-        our, ours = our_time(file.name, threads, feeds, names, rounds)
+    our, ours = our_time(model, threads, feeds, names, rounds)
     moved = sum(value.nbytes for value in [*feeds.values(), *ours])
     part = limits.part(row[4], moved, our)
     return our / 1e3, their_time / 1e3, part, theirs is None or agree(ours, theirs)
