@@ -1,6 +1,6 @@
 /* ONNX Runtime's attention of decoders. */
-#include "shared/ops/group_query.h"
 #include "shared/ops/family.h"
+#include "shared/ops/group_query.h"
 
 static Status
 infer_group_query(Call *call, InferContext *context)
