@@ -188,7 +188,8 @@ steps_that_find_no_room_wait_for_each_other(void **state)
     cluster_stop(&cluster);
 }
 
-/* Of 16 MiB, weights that the model makes of constants keep 2, and the sum of y needs more than 14. */
+/* The worker has 16 MiB. The weights that the model makes of constants keep 2 of them, and the sum of y needs
+ * more than 14. */
 static void
 constants_of_an_idle_partition_make_room_for_a_step(void **state)
 {

@@ -1,5 +1,5 @@
-/* What kernels of com.microsoft::GroupQueryAttention share: inputs in float32, checked, and the present. The
- * heads are weighed by the kernel's own GroupAttend.
+/* The kernels of com.microsoft::GroupQueryAttention share this: it checks the inputs, makes them float32, and
+ * lays down the present. Each kernel weighs the heads by a GroupAttend of its own.
  *
  * Ownership: the GroupWork lives while the kernel computes.
  * Threads:   any; those of the work's functions that take an example or a head, for several at once. */

@@ -40,7 +40,7 @@ row_of(const NodeTrace *trace, uint64_t start_ns)
     };
 }
 
-/* How much of everything a run and the functions called in it have. */
+/* Sizes of what is told of a run and of the functions called in it. */
 typedef struct Counts {
     size_t nodes;
     size_t frames;
@@ -89,7 +89,7 @@ typedef struct Telling {
     uint64_t start_ns;
 } Telling;
 
-/* Where the nodes, frames and iterations of a run are told: behind those of the runs that called it. */
+/* The place at which the nodes, frames and iterations of a run are told, behind those of its callers. */
 typedef struct Place {
     uint32_t first_node;
     uint32_t first_frame;

@@ -110,7 +110,7 @@ largest_of_row(const float *x, int64_t count, float sign, bool *ret_has_nan)
     return largest[0];
 }
 
-/* Is a number what is sought? NaN seeks NaN. */
+/* Returns whether the number is the one that is sought; NaN is found by NaN. */
 VECTOR_FUNCTION bool
 is_sought(float a, float sought)
 {

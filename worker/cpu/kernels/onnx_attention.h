@@ -22,7 +22,7 @@ typedef struct AttentionBlocks {
     float *output;
     float *kept; /* the output of scores; NULL: nobody asks for it */
 
-    /* What is not finite counts where it is hidden, too: ONNX weighs it by 0, and 0 × ∞ is NaN. */
+    /* Hidden values that are not finite count too: ONNX weighs them by 0, and 0 × ∞ is NaN. */
     bool weighs_hidden;
 
     /* Lays down keys and values of a matrix, batch × key_heads + head of the key, on the thread that computes

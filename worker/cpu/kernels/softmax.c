@@ -132,7 +132,7 @@ log_softmax_row_body(const float *x, float *z, int64_t count)
     }
 }
 
-/* What is found of lines side by side. */
+/* The results of a first pass over lines side by side. */
 typedef struct Columns {
     float largest[COLUMNS];
     double sums[COLUMNS];  /* of powers */

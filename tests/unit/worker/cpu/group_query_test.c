@@ -16,7 +16,7 @@
 #define NUMBERS "0.5;-2;1.25;3;-0.75;0.125;2.5"
 #define GROUPS(inputs) "y = com.microsoft::GroupQueryAttention(" inputs ") T=float32 scale=0.02 "
 
-/* Of two heads of size 16. */
+/* New keys k and values v, and the past p and w in `room` places, of two heads of size 16. */
 #define STEP(batch, tokens, room)                                                                            \
     FLOATS("k", "<" batch "," tokens ",32>", NUMBERS)                                                        \
     FLOATS("v", "<" batch "," tokens ",32>", NUMBERS ";-4")                                                  \
@@ -50,7 +50,7 @@ static const NearCase CASES[] = {
             INTEGERS("axis", "", "1") "v = ConcatV2(a, b, axis) T=float32 Tidx=int32 N=2\n" LENGTHS(
                 "<1>", "2", "3") GROUPS("x, k, v, , , l, t") "num_heads=2 kv_num_heads=1",
         SHAPE3(1, 3, 16), ERROR},
-    /* So is a value of the past, behind the window. */
+    /* A value of the past that lies behind the window is infinite, and no token notices it. */
     {FLOATS("k", "<1,1,8>", NUMBERS) FLOATS("p", "<1,1,4,8>", NUMBERS ";-3") FLOATS("b", "<1,1,3,8>", NUMBERS)
             FLOATS("a", "<1,1,1,8>", "inf;1") INTEGERS("axis", "",
                 "2") "w = ConcatV2(a, b, axis) T=float32 Tidx=int32 N=2\n" LENGTHS("<1>", "4", "5")
