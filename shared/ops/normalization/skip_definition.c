@@ -10,19 +10,21 @@ check_skip(Call *call, const Shape *input, const Shape *skip)
         return STATUS_OK;
     }
     bool has_begun = false;
+    bool can_be_added = skip->rank > 0; /* a row at least */
     for (int index = 0; index < skip->rank; index++) {
         int place = input->rank - skip->rank + index;
         int64_t dimension = skip->dims[index];
         bool fits =
             place >= 0 && (dimension < 0 || input->dims[place] < 0 || dimension == input->dims[place]);
-        if (!fits && (has_begun || dimension != 1 || index == skip->rank - 1)) {
-            char left[SHAPE_TEXT_SIZE];
-            char right[SHAPE_TEXT_SIZE];
-            return call_fail(call, STATUS_INVALID_ARGUMENT,
-                "a skip of shape %s cannot be added to the rows of %s", shape_text(skip, left),
-                shape_text(input, right));
-        }
+        can_be_added = can_be_added && (fits || (!has_begun && dimension == 1 && index < skip->rank - 1));
         has_begun = has_begun || fits;
+    }
+    if (!can_be_added) {
+        char left[SHAPE_TEXT_SIZE];
+        char right[SHAPE_TEXT_SIZE];
+        return call_fail(call, STATUS_INVALID_ARGUMENT,
+            "a skip of shape %s cannot be added to the rows of %s", shape_text(skip, left),
+            shape_text(input, right));
     }
     return STATUS_OK;
 }
