@@ -155,14 +155,6 @@ lrn_compute(KernelContext *context)
     return run_response(context, &rule);
 }
 
-static Status
-onnx_lrn_compute(KernelContext *context)
-{
-    ResponseRule rule;
-    TRY(onnx_response_rule(context->call, context->node, &context->inputs[0].shape, &rule));
-    return run_response(context, &rule);
-}
-
 static const Kernel layer_norm_kernels[] = {
     {.op = "onnx::LayerNormalization",
         .supports = supports_floats,
@@ -172,7 +164,7 @@ static const Kernel layer_norm_kernels[] = {
     {.op = "LRN", .supports = supports_floats, .compute = lrn_compute, .wide_inputs = 1, .wide_outputs = 1},
     {.op = "onnx::LRN",
         .supports = supports_floats,
-        .compute = onnx_lrn_compute,
+        .compute = lrn_compute,
         .wide_inputs = 1,
         .wide_outputs = 1},
 };

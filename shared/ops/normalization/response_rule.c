@@ -8,8 +8,8 @@ check_channels(Call *call, const Shape *shape, int rank_min)
                : call_fail(call, STATUS_INVALID_ARGUMENT, "an input of rank %d has no channels", shape->rank);
 }
 
-Status
-response_rule(Call *call, const Node *node, const Shape *shape, ResponseRule *ret_rule)
+static Status
+tensorflow_rule(Call *call, const Node *node, const Shape *shape, ResponseRule *ret_rule)
 {
     TRY(check_channels(call, shape, 1));
     int axis = shape->rank - 1;
@@ -32,8 +32,8 @@ response_rule(Call *call, const Node *node, const Shape *shape, ResponseRule *re
 }
 
 /* ONNX divides alpha by the size of the region. */
-Status
-onnx_response_rule(Call *call, const Node *node, const Shape *shape, ResponseRule *ret_rule)
+static Status
+onnx_rule(Call *call, const Node *node, const Shape *shape, ResponseRule *ret_rule)
 {
     TRY(check_channels(call, shape, 2));
     int64_t size = node_attr_int(node, "size");
@@ -49,4 +49,11 @@ onnx_response_rule(Call *call, const Node *node, const Shape *shape, ResponseRul
         .beta = (double)node_attr_float(node, "beta"),
     };
     return STATUS_OK;
+}
+
+Status
+response_rule(Call *call, const Node *node, const Shape *shape, ResponseRule *ret_rule)
+{
+    bool is_onnx = node_attr(node, "size") != NULL;
+    return is_onnx ? onnx_rule(call, node, shape, ret_rule) : tensorflow_rule(call, node, shape, ret_rule);
 }

@@ -15,7 +15,6 @@ typedef struct ResponseRule {
     double beta;
 } ResponseRule;
 
-/* Read the attributes of a node whose input has this shape. INVALID_ARGUMENT when it has no channels, and
+/* Reads the attributes of a node whose input has this shape. INVALID_ARGUMENT when it has no channels, and
  * when depth_radius is negative or size is below 1. */
 MUST_USE Status response_rule(Call *call, const Node *node, const Shape *shape, ResponseRule *ret_rule);
-MUST_USE Status onnx_response_rule(Call *call, const Node *node, const Shape *shape, ResponseRule *ret_rule);

@@ -142,14 +142,6 @@ lrn_compute(KernelContext *context)
     return run_response(context, &rule);
 }
 
-static Status
-onnx_lrn_compute(KernelContext *context)
-{
-    ResponseRule rule;
-    TRY(onnx_response_rule(context->call, context->node, &context->inputs[0].shape, &rule));
-    return run_response(context, &rule);
-}
-
 static bool
 supports_float32(const Node *node)
 {
@@ -158,7 +150,7 @@ supports_float32(const Node *node)
 
 static const Kernel response_kernels[] = {
     {.op = "LRN", .supports = supports_float32, .compute = lrn_compute},
-    {.op = "onnx::LRN", .supports = supports_float32, .compute = onnx_lrn_compute},
+    {.op = "onnx::LRN", .supports = supports_float32, .compute = lrn_compute},
 };
 
 KERNEL_FAMILY(cpu_kernels, response, response_kernels);

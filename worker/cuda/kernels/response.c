@@ -55,14 +55,6 @@ lrn_compute(KernelContext *context)
 }
 
 static Status
-onnx_lrn_compute(KernelContext *context)
-{
-    ResponseRule rule;
-    TRY(onnx_response_rule(context->call, context->node, &context->inputs[0].shape, &rule));
-    return run_response(context, &rule);
-}
-
-static Status
 lrn_gradient_compute(KernelContext *context)
 {
     const Tensor *in = context->inputs;
@@ -84,7 +76,7 @@ lrn_gradient_compute(KernelContext *context)
 static const Kernel response_kernels[] = {
     {.op = "LRN", .supports = supports_floats, .compute = lrn_compute},
     {.op = "LRNGrad", .supports = supports_floats, .compute = lrn_gradient_compute},
-    {.op = "onnx::LRN", .supports = supports_floats, .compute = onnx_lrn_compute},
+    {.op = "onnx::LRN", .supports = supports_floats, .compute = lrn_compute},
 };
 
 KERNEL_FAMILY(cuda_kernels, response, response_kernels);
