@@ -11,8 +11,6 @@ import hashlib
 import math
 import os
 import random
-import re
-import subprocess
 import sys
 import tempfile
 import time
@@ -27,6 +25,7 @@ import onnx_networks  # noqa: E402
 import sluice  # noqa: E402
 import tensorflow_bert  # noqa: E402
 from device_coverage import KEPT, ON_CARD, ON_HOST, SHAPES  # noqa: E402
+from worker_page import metrics, value_of  # noqa: E402
 
 PLUGIN = "tests/sluice-cuda-on-cpu.so"
 CARD = {"SLUICE_TEST_DEVICE": PLUGIN, "CUDA_ON_CPU_MEMORY": str(2 << 30)}
@@ -129,14 +128,12 @@ class Card:
               "downloads": 'sluice_worker_device_copies_total{way="download"}'}
 
     def __init__(self, worker):
-        self._url = f"http://{worker.address}/worker/v1/metrics"
+        self._worker = worker
         self._before = self._read()
 
     def _read(self):
-        command = ["curl", "-sSf", "--http2-prior-knowledge", self._url]
-        page = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
-        return {name: int(re.search(rf"(?m)^{re.escape(series)} (\d+)$", page).group(1))
-                for name, series in self.SERIES.items()}
+        page = metrics(self._worker)
+        return {name: value_of(series, page) for name, series in self.SERIES.items()}
 
     def since(self):
         """What it has counted since this was made."""

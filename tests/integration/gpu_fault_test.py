@@ -11,7 +11,8 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
 from group import Skipped, await_that, run_group  # noqa: E402  (before all else: it keeps Python from writing files)
-from gpu_pool import CUDA_ON_CPU, TEST_DEVICE, Host, compile_on, metric, pool, refusal  # noqa: E402
+from gpu_pool import CUDA_ON_CPU, TEST_DEVICE, Host, compile_on, pool, refusal  # noqa: E402
+from worker_page import metric  # noqa: E402
 
 WAIT_SECONDS = 60
 RESTART = 75  # EX_TEMPFAIL of sysexits.h: a supervisor starts the program again

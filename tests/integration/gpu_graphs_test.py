@@ -8,7 +8,8 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
 from group import Skipped, run_group  # noqa: E402  (before all else: it keeps Python from writing files)
-from gpu_pool import CUDA_ON_CPU, TEST_DEVICE, Host, metric, pool  # noqa: E402
+from gpu_pool import CUDA_ON_CPU, TEST_DEVICE, Host, pool  # noqa: E402
+from worker_page import metric  # noqa: E402
 
 FLOAT = {"T": {"type": "DT_FLOAT"}}
 OPS = ("Neg", "Square", "Sigmoid", "Tanh", "Exp", "Neg", "Abs", "Sqrt", "Square", "Neg")

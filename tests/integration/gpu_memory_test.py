@@ -8,7 +8,8 @@ import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
 from group import Skipped, await_that, run_group  # noqa: E402  (before all else: it keeps Python from writing files)
-from gpu_pool import CUDA_ON_CPU, TEST_DEVICE, Host, metric, pool, refusal  # noqa: E402
+from gpu_pool import CUDA_ON_CPU, TEST_DEVICE, Host, pool, refusal  # noqa: E402
+from worker_page import metric  # noqa: E402
 
 MEMORY = 1 << 20
 MEMORY_SETTING = "1MiB"  # the least that it may be

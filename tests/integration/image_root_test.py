@@ -12,12 +12,12 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
 from group import Skipped, await_that, run_group  # noqa: E402  (before all else: it keeps Python from writing files)
 from long_step import counting, counting_to  # noqa: E402
 from sluice import Client, Database, Refused, take_addresses  # noqa: E402
+from worker_page import metric  # noqa: E402
 
 OUT = os.environ.get("OUT", "build/release")
 USER = 65532
@@ -186,7 +186,7 @@ def step(address, session, count, answers):
     client.close()
 
 
-def begin_step(address, session, client):
+def begin_step(address, session, worker_of_it):
     """A step that runs: its thread, its answers to come, and what it counts to; longer ones until one is seen to run."""
     count = STEP_TURNS
     while True:
@@ -194,9 +194,8 @@ def begin_step(address, session, client):
         thread = threading.Thread(target=step, args=(address, session, count, answers))
         thread.start()
         while thread.is_alive():
-            if any(each["running"] for each in client.send("GET", "/workers")["workers"]):
+            if metric(worker_of_it, "sluice_worker_running", TOKEN) > 0:
                 return thread, answers, count
-            time.sleep(0.05)
         count *= 2
 
 
@@ -207,7 +206,7 @@ def sigterm_drains_both():
         await_that(lambda: [each for each in client.send("GET", "/workers")["workers"] if each["state"] == "serving"], "a worker serves")
         session = client.session(slots=1)
         client.graph(session, counting())
-        running, answers, count = begin_step(door.address, session, client)
+        running, answers, count = begin_step(door.address, session, one)
         client.close()
         one.terminate()
         door.terminate()

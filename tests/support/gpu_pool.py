@@ -2,8 +2,6 @@
 
 import contextlib
 import os
-import re
-import subprocess
 import tempfile
 
 import sluice
@@ -58,13 +56,6 @@ def pool(*hosts):
             os.environ.pop("LD_LIBRARY_PATH")
             if before is not None:
                 os.environ["LD_LIBRARY_PATH"] = before
-
-
-def metric(worker, series):
-    """The value of this series on the page of metrics of a worker, which it gives in HTTP/2."""
-    command = ["curl", "-sSf", "--http2-prior-knowledge", f"http://{worker.address}/worker/v1/metrics"]
-    page = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
-    return int(re.search(rf"(?m)^{re.escape(series)} (\d+)$", page).group(1))
 
 
 def compile_on(client, session, graph, request):
