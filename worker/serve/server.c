@@ -381,20 +381,14 @@ open_host_memory(Worker *worker, uint64_t partition_cache_size)
 }
 
 static void
-close_host_memory(Worker *worker)
-{
-    worker->device->keeper = (DeviceKeeper){0};
-    worker->device->constants_max = 0;
-}
-
-static void
-close_weights(Worker *worker)
+close_keepers(Worker *worker)
 {
     const PluginDevice *accelerator = worker->options.accelerator;
+    worker->device->keeper = (DeviceKeeper){0};
+    worker->device->constants_max = 0;
     if (accelerator != NULL) {
         accelerator->device->keeper = (DeviceKeeper){0};
     }
-    weights_free(worker->weights);
 }
 
 static uint64_t
@@ -566,25 +560,39 @@ end_transports(Worker *worker)
     return worker_settle(worker, count_intakes);
 }
 
+static int64_t
+count_partitions(const Worker *worker)
+{
+    return atomic_load_acquire(&worker->device->partition_count);
+}
+
+/* Waits for those too that runs still hold: a run that has told its end lets go of its partition after that,
+ * on a thread of its own. */
+static bool
+end_partitions(Worker *worker)
+{
+    close_keepers(worker);
+    worker_metrics_watch(NULL);
+    cache_free(TAKE(worker->partitions));
+    return worker_settle(worker, count_partitions);
+}
+
 void
 worker_close(Worker *worker)
 {
-    if (worker == NULL || !end_steps(worker) || !end_transports(worker)) {
+    if (worker == NULL || !end_steps(worker) || !end_transports(worker) || !end_partitions(worker)) {
         return;
     }
     for (int index = 0; index < worker->loop_count; index++) {
         close_loop(worker->loops[index]);
     }
-    worker_metrics_watch(NULL);
     step_table_free(worker->steps);
     session_table_free(worker->sessions);
     outcome_table_free(worker->outcomes);
     state_table_free(worker->states);
     traffic_free(worker->traffic);
-    close_host_memory(worker);
-    cache_free(worker->partitions);
     close_captures(worker);
-    close_weights(worker);
+    weights_free(worker->weights);
     blob_intakes_free(worker->intakes);
     blob_store_free(worker->blobs);
     blob_folder_free(worker->blob_folder);

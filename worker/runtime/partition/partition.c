@@ -21,6 +21,7 @@ partition_new(Call *call, DeviceSet devices, Partition **ret_partition)
     mutex_init(&partition->pool.lock);
     partition->reference_count = 1;
     partition->device = devices.host;
+    (void)atomic_add_relaxed(&devices.host->partition_count, 1);
     partition->accelerator = devices.accelerator;
     partition->visited = devices.accelerator;
     partition->loop_bytes_max = LOOP_BYTES_MAX;
@@ -61,7 +62,9 @@ partition_unref(Partition *partition)
     arena_free(partition->arena);
     graph_unref(partition->graph);
     mutex_done(&partition->pool.lock);
+    Device *host = partition->device;
     memory_free(partition);
+    (void)atomic_sub_acq_rel(&host->partition_count, 1);
 }
 
 Status

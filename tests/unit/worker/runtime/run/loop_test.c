@@ -427,6 +427,8 @@ iterations_that_draw_from_a_sequence_do_not_overlap(void **state)
     AUTO_PARTITION free = fixture_compile(&fixture, DRAWING(""));
     assert_int_equal(seeded->frames[1].parallel_iterations, 1);
     assert_int_equal(free->frames[1].parallel_iterations, 10);
+    partition_unref(TAKE(seeded));
+    partition_unref(TAKE(free));
     fixture_end(&fixture);
 }
 
