@@ -110,23 +110,32 @@ tap_offset(const LatticeAxis *axis, int64_t tap, int64_t step, int64_t phase_ste
     return phase_of(axis, tap) * phase_step + tap * axis->dilation / axis->stride * step;
 }
 
-void
-lattice_taps(const Lattice *lattice, int64_t channels, int64_t *taps)
+/* Writes the offsets of all taps of one channel, and returns what is behind them. */
+static int64_t *
+write_taps(const Lattice *lattice, int64_t *taps)
 {
     const LatticeAxis *axes = lattice->axes;
     int64_t phase_y = axes[X].phases * lattice->phase_step;
     int64_t phase_z = axes[Y].phases * phase_y;
-    for (int64_t channel = 0; channel < channels; channel++) {
-        for (int64_t z = 0; z < axes[Z].size; z++) {
-            for (int64_t y = 0; y < axes[Y].size; y++) {
-                for (int64_t x = 0; x < axes[X].size; x++) {
-                    *taps++ = channel * lattice->channel_step +
-                              tap_offset(&axes[Z], z, axes[Y].length * axes[X].length, phase_z) +
-                              tap_offset(&axes[Y], y, axes[X].length, phase_y) +
-                              tap_offset(&axes[X], x, 1, lattice->phase_step);
-                }
+    for (int64_t z = 0; z < axes[Z].size; z++) {
+        for (int64_t y = 0; y < axes[Y].size; y++) {
+            for (int64_t x = 0; x < axes[X].size; x++) {
+                *taps++ = tap_offset(&axes[Z], z, axes[Y].length * axes[X].length, phase_z) +
+                          tap_offset(&axes[Y], y, axes[X].length, phase_y) +
+                          tap_offset(&axes[X], x, 1, lattice->phase_step);
             }
         }
+    }
+    return taps;
+}
+
+void
+lattice_taps(const Lattice *lattice, int64_t channels, int64_t *taps)
+{
+    int64_t *end = write_taps(lattice, taps);
+    int64_t count = end - taps;
+    for (int64_t n = 0; n < (channels - 1) * count; n++) {
+        end[n] = taps[n] + lattice->channel_step;
     }
 }
 
@@ -156,27 +165,42 @@ copy_span(const float *line, int64_t step, float *to, int64_t count)
 typedef struct Phase {
     const LatticeAxis *axes;
     const LatticeSpan *spans[CONVOLVE_RANK_MAX];
+    bool has_zeros; /* positions without an input become 0; otherwise they are left as they are */
 } Phase;
 
+static void
+fill_zeros(const Phase *phase, float *to, const float *end)
+{
+    while (phase->has_zeros && to < end) {
+        *to++ = 0;
+    }
+}
+
 VECTOR_FUNCTION void
-copy_phase_body(const Phase *phase, const float *input, float *to)
+copy_phase_body(const Phase *phase, const float *input, float *to, const float *end)
 {
     const LatticeAxis *x = &phase->axes[X];
     const LatticeAxis *y = &phase->axes[Y];
     const LatticeAxis *z = &phase->axes[Z];
     const LatticeSpan *span = phase->spans[X];
     int64_t count = span->end - span->first;
+    float *written = to;
     for (int64_t k = phase->spans[Z]->first; k < phase->spans[Z]->end; k++) {
         for (int64_t j = phase->spans[Y]->first; j < phase->spans[Y]->end; j++) {
             int64_t line =
                 (phase->spans[Z]->start + k * z->stride) * y->input + phase->spans[Y]->start + j * y->stride;
-            copy_span(input + line * x->input + span->start + span->first * x->stride, x->stride,
-                to + (k * y->length + j) * x->length + span->first, count);
+            float *start = to + (k * y->length + j) * x->length + span->first;
+            fill_zeros(phase, written, start);
+            copy_span(
+                input + line * x->input + span->start + span->first * x->stride, x->stride, start, count);
+            written = start + count;
         }
     }
+    fill_zeros(phase, written, end);
 }
 
-VECTOR_VARIANTS(copy_phase, (const Phase *phase, const float *input, float *to), (phase, input, to))
+VECTOR_VARIANTS(copy_phase, (const Phase *phase, const float *input, float *to, const float *end),
+    (phase, input, to, end))
 
 /* Copies the positions that have an input, and zeros to the others if they are wanted. */
 static float *
@@ -186,11 +210,8 @@ copy_phases(const Lattice *lattice, const float *input, bool has_zeros, float *t
     for (int64_t z = 0; z < axes[Z].phases; z++) {
         for (int64_t y = 0; y < axes[Y].phases; y++) {
             for (int64_t x = 0; x < axes[X].phases; x++, to += lattice->phase_step) {
-                Phase phase = {axes, {&axes[Z].spans[z], &axes[Y].spans[y], &axes[X].spans[x]}};
-                if (has_zeros) {
-                    memset(to, 0, (size_t)lattice->phase_step * sizeof *to);
-                }
-                copy_phase(&phase, input, to);
+                Phase phase = {axes, {&axes[Z].spans[z], &axes[Y].spans[y], &axes[X].spans[x]}, has_zeros};
+                copy_phase(&phase, input, to, to + lattice->phase_step);
             }
         }
     }
