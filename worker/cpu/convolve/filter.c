@@ -5,8 +5,19 @@
 #include "worker/cpu/product/microkernel.h"
 #include "worker/cpu/sizes.h"
 
+/* Returns how much of the inner dimension a block has. */
+static int64_t
+block_of(int64_t channels, int64_t taps)
+{
+    int64_t blocks = divide_up(channels * taps, MICROKERNEL_DEPTH);
+    if (taps > MICROKERNEL_DEPTH) {
+        return divide_up(channels * taps, blocks);
+    }
+    return smaller_of(divide_up(channels, blocks), MICROKERNEL_DEPTH / taps) * taps;
+}
+
 FilterCut
-filter_cut(int64_t rows, int64_t depth, int64_t rows_max)
+filter_cut(int64_t rows, int64_t channels, int64_t taps, int64_t rows_max)
 {
     int64_t tiles = divide_up(rows, rows_max);
     return (FilterCut){
@@ -14,8 +25,8 @@ filter_cut(int64_t rows, int64_t depth, int64_t rows_max)
         .tiles = tiles,
         .small = rows / tiles,
         .larger = rows % tiles,
-        .depth = depth,
-        .block = divide_up(depth, divide_up(depth, MICROKERNEL_DEPTH)),
+        .depth = channels * taps,
+        .block = block_of(channels, taps),
     };
 }
 

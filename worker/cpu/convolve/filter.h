@@ -16,7 +16,8 @@ typedef struct FilterCut {
     int64_t block; /* the most of it at a time */
 } FilterCut;
 
-FilterCut filter_cut(int64_t rows, int64_t depth, int64_t rows_max);
+/* Cuts a filter with so many taps in each channel; blocks are whole channels where one is not too large. */
+FilterCut filter_cut(int64_t rows, int64_t channels, int64_t taps, int64_t rows_max);
 
 /* Returns the first row of a micro-tile; that of `tiles` is the number of rows. */
 int64_t filter_row(const FilterCut *cut, int64_t tile);

@@ -231,6 +231,24 @@ lattice_copy_over(const Lattice *lattice, const float *input, float *to)
     (void)copy_phases(lattice, input, false, to);
 }
 
+LatticeTaps
+lattice_line_taps(const Lattice *lattice, int64_t line)
+{
+    const LatticeAxis *axes = lattice->axes;
+    const LatticeAxis *y = &axes[Y];
+    int64_t across = axes[X].size;
+    LatticeTaps taps = {.count = axes[Z].size * y->size * across, .all = axes[Z].size * y->size * across};
+    if (axes[Z].size > 1) {
+        return taps;
+    }
+    int64_t start = line % y->output * y->stride - y->before;
+    int64_t first = start >= 0 ? 0 : smaller_of(divide_up(-start, y->dilation), y->size);
+    int64_t end = y->input > start ? smaller_of(divide_up(y->input - start, y->dilation), y->size) : 0;
+    taps.first = first * across;
+    taps.count = larger_of(end - first, 0) * across;
+    return taps;
+}
+
 int64_t
 lattice_line(const Lattice *lattice, int64_t line)
 {

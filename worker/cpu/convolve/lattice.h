@@ -58,6 +58,17 @@ Lattice lattice_of(const ConvolveShape *shape);
 /* Writes the offsets of all taps of `channels` channels, channel by channel, first axis first. */
 void lattice_taps(const Lattice *lattice, int64_t channels, int64_t *taps);
 
+/* Taps of one channel: `count` of `all`, from `first` on. */
+typedef struct LatticeTaps {
+    int64_t first;
+    int64_t count;
+    int64_t all;
+} LatticeTaps;
+
+/* Returns the taps that do not read padding above or below the input for all outputs of a line; lines of all
+ * planes are numbered. Where there are planes, all taps are returned. */
+LatticeTaps lattice_line_taps(const Lattice *lattice, int64_t line);
+
 /* Returns the column of the first output of a line; lines of all planes are numbered. */
 int64_t lattice_line(const Lattice *lattice, int64_t line);
 

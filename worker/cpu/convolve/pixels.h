@@ -11,8 +11,10 @@
 
 /* A cut of the positions and channels of an entry. Micro-tiles of positions are numbered line by line. */
 typedef struct PixelCut {
-    int64_t line;   /* positions that lie side by side */
-    int64_t parts;  /* micro-tiles of a line */
+    int64_t line;  /* positions that lie side by side */
+    int64_t parts; /* micro-tiles of a line: the first `larger` have `small` + 1 positions, the others … */
+    int64_t small; /* … `small` */
+    int64_t larger;
     int64_t tiles;  /* micro-tiles of all lines */
     int64_t panels; /* of channels; the last one may be half a panel */
     int64_t most;   /* the most micro-tiles whose sums are kept at once */

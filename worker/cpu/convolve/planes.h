@@ -8,6 +8,9 @@
  * So its bits depend neither on the other outputs nor on the number of threads or the instruction set. Then
  * the bias is added, rounded by itself, and the finish follows.
  *
+ * Positions of the filter that are above or below the input for a whole line of outputs may be left out
+ * (lattice_line_taps()): adding zeros changes no sum but one that has underflowed to -0.
+ *
  * A constant filter is packed once, when it is first used.
  *
  * Ownership: planes_new() … planes_free(); a constant filter must outlive the Planes.

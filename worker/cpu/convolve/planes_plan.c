@@ -196,8 +196,8 @@ planes_plan(const ConvolveShape *shape)
         .outputs = convolve_product(shape->output, 0, shape->rank),
         .entries = shape->batch * shape->groups,
     };
-    int64_t depth = shape->inputs * convolve_product(shape->size, 0, shape->rank);
-    plan.filter = filter_cut(shape->outputs, depth, plan.kernels->rows);
+    int64_t taps = convolve_product(shape->size, 0, shape->rank);
+    plan.filter = filter_cut(shape->outputs, shape->inputs, taps, plan.kernels->rows);
     plan.is_depthwise = shape->inputs == 1 && shape->outputs == 1;
     plan.reads_input = plan.is_depthwise ? depthwise_is_direct(&plan.lattice) : plan.lattice.is_input;
     plan.is_direct = plan.lattice.is_dense && plan.lattice.columns >= plan.kernels->columns;

@@ -66,7 +66,9 @@ typedef struct PositionTile {
     const int64_t *taps; /* the offset of each step's numbers of a, in floats */
     const float *b;
     const float *next; /* what is fetched into the cache meanwhile */
-    int64_t depth;
+    int64_t rounds;    /* of the inner dimension: so many times … */
+    int64_t steps;     /* … so many steps of it … */
+    int64_t gap;       /* … and so many that are left out */
     float *sums;
     int64_t sums_step;
     bool begins;

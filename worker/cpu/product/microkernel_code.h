@@ -137,11 +137,16 @@
         TAKE_SUMS(tile)                                                                                      \
         const float *b = tile->b;                                                                            \
         const float *next = tile->next;                                                                      \
-        for (int64_t k = 0; k < tile->depth; k++, b += (int64_t)VECTORS * LANES, next += ROWS) {             \
-            const float *a = tile->a + tile->taps[k];                                                        \
-            __builtin_prefetch(next);                                                                        \
-            READ_RIGHT(b + n * LANES)                                                                        \
-            ADD_PRODUCTS(a[row])                                                                             \
+        const int64_t *taps = tile->taps;                                                                    \
+        for (int64_t round = 0; round < tile->rounds; round++) {                                             \
+            for (int64_t k = 0; k < tile->steps; k++, b += (int64_t)VECTORS * LANES, next += ROWS) {         \
+                const float *a = tile->a + *taps++;                                                          \
+                __builtin_prefetch(next);                                                                    \
+                READ_RIGHT(b + n * LANES)                                                                    \
+                ADD_PRODUCTS(a[row])                                                                         \
+            }                                                                                                \
+            taps += tile->gap;                                                                               \
+            b += tile->gap * VECTORS * LANES;                                                                \
         }                                                                                                    \
         KEEP_SUMS(tile)                                                                                      \
     }

@@ -43,7 +43,8 @@ typedef struct Form {
  * that are not full, inner dimensions of several blocks, more rows than a micro-tile has; positions that end
  * within the first half of a panel and within the second, of one tile and of several, in planes and in
  * lines; channels that fill a panel and half of the next one, where positions are rows; lines that end with
- * a panel, and shortly before one. */
+ * a panel, and shortly before one; padding above and below in several blocks of channels, more of it than the
+ * filter covers, with dilation, and under a filter that is larger than a block. */
 static const Form FORMS[] = {
     {1, 1, 1, 1, {1}, {1}, {1}, {1}, {0}, {0}, 1},
     {2, 1, 3, 5, {9, 8}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 2},
@@ -104,6 +105,10 @@ static const Form FORMS[] = {
     {2, 2, 3, 7, {11, 48}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, 2},
     {1, 1, 3, 30, {18, 30}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 2},
     {1, 1, 2, 3, {4, 5, 47}, {2, 3, 2}, {1, 2, 1}, {1, 1, 2}, {1, 1, 0}, {0, 1, 2}, 3},
+    {1, 1, 30, 40, {5, 6}, {3, 3}, {1, 1}, {1, 1}, {4, 1}, {5, 2}, 2},
+    {2, 1, 64, 40, {7, 7}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 2},
+    {1, 1, 20, 33, {11, 9}, {5, 3}, {2, 1}, {3, 1}, {5, 1}, {4, 1}, 2},
+    {1, 1, 2, 40, {20, 20}, {17, 17}, {1, 1}, {1, 1}, {8, 8}, {8, 8}, 2},
 };
 
 static ConvolveShape
