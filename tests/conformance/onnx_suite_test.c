@@ -3,8 +3,8 @@
  * importer or the kernels refuse as UNIMPLEMENTED are skipped and counted; all others must come out right.
  *
  * With an accelerator (planned_run.h) the cases that have come out right must do so there as well, nothing
- * folded before; the nodes that then run on the host are written to the file that COVERAGE names, for
- * tests/conformance/cuda_coverage.py. */
+ * folded before, and on a test device with the host's bits; the nodes that then run on the host are written
+ * to the file that COVERAGE names, for tests/conformance/cuda_coverage.py. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <math.h>
@@ -209,6 +209,23 @@ run_without_weights(Case *subject, Tensor *ret_outputs)
     return status;
 }
 
+/* Prints each output that has other bits than expected; releases both. Returns whether there is none. */
+static bool
+compare_bits(Tensor *outputs, Tensor *expected, size_t count, const char *how)
+{
+    bool are_equal = true;
+    for (size_t index = 0; index < count; index++) {
+        bool is_equal = tensor_equal(&expected[index], &outputs[index]);
+        if (!is_equal) {
+            print_error("%s, output %zu has other bits\n", how, index);
+        }
+        are_equal = are_equal && is_equal;
+        tensor_unref(&expected[index]);
+        tensor_unref(&outputs[index]);
+    }
+    return are_equal;
+}
+
 /* Fails the case unless a plan that knows no constant's value gives the bits of one that knows all. */
 static Status
 check_without_weights(Case *subject, bool *ret_is_right)
@@ -218,18 +235,9 @@ check_without_weights(Case *subject, bool *ret_is_right)
     size_t count = subject->graph->def->output_count;
     Status status = planned_run(subject->call, &planned, subject->graph, subject->feeds, subject->feed_count,
         subject->fetches, count, expected);
-    if (status == STATUS_OK) {
-        status = run_without_weights(subject, outputs);
-    }
-    for (size_t index = 0; index < count; index++) {
-        bool is_same = tensor_equal(&expected[index], &outputs[index]);
-        if (status == STATUS_OK && !is_same) {
-            print_error("with absent constants, output %zu has other bits\n", index);
-        }
-        *ret_is_right = *ret_is_right && is_same;
-        tensor_unref(&expected[index]);
-        tensor_unref(&outputs[index]);
-    }
+    status = status == STATUS_OK ? run_without_weights(subject, outputs) : status;
+    bool are_equal = compare_bits(outputs, expected, count, "with absent constants");
+    *ret_is_right = *ret_is_right && are_equal;
     return status;
 }
 
@@ -263,21 +271,41 @@ write_coverage(const Case *subject, Outcome outcome)
     }
 }
 
+/* Runs the case with nothing folded before. With an accelerator, notes what the host computes. */
+static Status
+run_unfolded(Case *subject, Device *accelerator, Tensor *ret_outputs)
+{
+    PlannedRun run = planned;
+    assert_true(pass_set_add(&run.passes_off, SLICE("constant_folding")));
+    run.accelerator = accelerator;
+    run.examine = accelerator == NULL ? NULL : note_host_nodes;
+    run.examiner = subject;
+    return planned_run(subject->call, &run, subject->graph, subject->feeds, subject->feed_count,
+        subject->fetches, subject->graph->def->output_count, ret_outputs);
+}
+
+/* Fails the case unless a test device, whose kernels are the host's, has given the bits of the host alone. */
+static Status
+check_host_bits(Case *subject, bool *ret_is_right)
+{
+    Tensor expected[PORTS_MAX] = {0};
+    size_t count = subject->graph->def->output_count;
+    TRY(run_unfolded(subject, NULL, expected));
+    *ret_is_right = compare_bits(subject->outputs, expected, count, "on the test device");
+    return STATUS_OK;
+}
+
 /* Fails the case unless it comes out right on the accelerator too. */
 static Status
 check_accelerator(Case *subject, bool *ret_is_right)
 {
-    PlannedRun run = planned;
-    size_t count = subject->graph->def->output_count;
-    assert_true(pass_set_add(&run.passes_off, SLICE("constant_folding")));
-    run.examine = note_host_nodes;
-    run.examiner = subject;
-    for (size_t index = 0; index < count; index++) {
+    for (size_t index = 0; index < subject->graph->def->output_count; index++) {
         tensor_unref(&subject->outputs[index]);
     }
-    TRY(planned_run(subject->call, &run, subject->graph, subject->feeds, subject->feed_count,
-        subject->fetches, count, subject->outputs));
-    return check_outputs(subject, ret_is_right);
+    TRY(run_unfolded(subject, planned.accelerator, subject->outputs));
+    TRY(check_outputs(subject, ret_is_right));
+    bool is_test_device = planned.opened.device == NULL;
+    return *ret_is_right && is_test_device ? check_host_bits(subject, ret_is_right) : STATUS_OK;
 }
 
 static Outcome

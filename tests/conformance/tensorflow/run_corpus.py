@@ -2,8 +2,8 @@
 """run_corpus.py CORPUS   Runs every case of a corpus of frozen TensorFlow graphs over REST, on a gateway with two
 workers: once on one worker, once with its nodes spread over both. CORPUS is a folder, a tar of one, or a folder that
 holds tf1-frozen.tar.xz. Prints a line per failure and the counts, writes build/conformance-tf.json with every case's
-outcome, time, number of cut edges and of copies between memories. Ends with 1 when a case failed that
-known_failures.txt does not name.
+outcome, time, number of cut edges and of copies between memories, and a digest of its outputs. Ends with 1 when a case
+failed that known_failures.txt does not name.
 
 REPORT=file  where it writes the outcomes
 CASES=text  only cases whose name contains it
@@ -12,6 +12,7 @@ CASES=text  only cases whose name contains it
 import collections
 import concurrent.futures
 import contextlib
+import hashlib
 import http.client
 import json
 import os
@@ -64,11 +65,13 @@ class Outcome:
         # Of the accelerator, where nothing was folded: which nodes the host computes for want of a kernel, whether any runs there.
         self.lacking, self.runs_there = set(), False
         self.elapsed_ms = 0.0
+        self.digest = None  # of the outputs, each float of which reads back as its bits; None: there are none, or they are random
         self.memory = {}  # by run: of each partition (planned bytes, bytes it took)
 
     def document(self):
         return {"case": self.name, "mode": self.mode, "state": self.state, "reason": self.reason,
-                "cut_edges": self.cut_edges, "copies": self.copies, "elapsed_ms": round(self.elapsed_ms, 1), "memory": self.memory}
+                "cut_edges": self.cut_edges, "copies": self.copies, "elapsed_ms": round(self.elapsed_ms, 1), "memory": self.memory,
+                "digest": self.digest}
 
 
 # --- One case -----------------------------------------------------------------------------------------------
@@ -93,6 +96,8 @@ def run_step(client, case, mode, outcome):
         begin = time.perf_counter()
         step = client.step(session, request)
         outcome.elapsed_ms = (time.perf_counter() - begin) * 1000
+        if random_op(case) is None:
+            outcome.digest = hashlib.sha256(json.dumps(step["outputs"], sort_keys=True).encode()).hexdigest()
         outcome.memory["first"] = memory_of(step)
         plan = client.plan(session, request["graph"], {**request, "partition_graphs": mode == UNFOLDED})
         outcome.copies = sum(registration.get("copies", 0) for registration in plan["registrations"])
