@@ -16,6 +16,8 @@ enum {
     VECTOR = 8,                  /* elements of a vector, in which short lines are computed */
     LINE_SLACK = 2 * VECTOR,     /* elements behind a line that windows computed in vain may reach */
     SHARED_ELEMENTS = 16 * 1024, /* fewer are not worth handing to another thread */
+    ROWS_MAX = 16, /* rows whose lines are folded before their windows are: windows that lie beside each other
+                    * read other vectors than were stored, and wait until the stores have reached the cache */
 };
 
 /* One spatial dimension. */
@@ -167,12 +169,6 @@ line_length(const Extent *columns)
     return reach > own ? reach : own;
 }
 
-/* Fills a line with what changes nothing there, up to what windows reach that are computed in vain. */
-#define FILL_LINE(line, neutral)                                                                             \
-    for (int64_t n = 0; n < line_length(&pool->columns) + LINE_SLACK; n++) {                                 \
-        (line)[n] = (neutral);                                                                               \
-    }
-
 /* Returns the elements of whole vectors for so many, unless there is no room for them: those beyond are
  * computed in vain. */
 static int64_t
@@ -217,29 +213,87 @@ place_of(const Pool *pool, int64_t plane, int64_t row, int64_t end, const Span *
     };
 }
 
-/* Folds the lines of a row of the output into one line, and restores the padding behind it. */
-#define FOLD_ROW(fold_lines, neutral)                                                                        \
-    Span span = span_of(&pool->rows, row, pool->counts_padding);                                             \
-    Place place = place_of(pool, plane, row, end, &span);                                                    \
-    fold_lines(place.x, place.lines, pool->rows.dilation * columns->size,                                    \
-        whole_vectors(columns->size, place.x_left), line + columns->before);                                 \
-    for (int64_t n = 0; n < VECTOR; n++) {                                                                   \
-        line[columns->before + columns->size + n] = (neutral);                                               \
-    }                                                                                                        \
-    int64_t count =                                                                                          \
-        columns->stride <= 2 ? whole_vectors(columns->output, place.output_left) : columns->output;
+/* A row of the output whose lines are folded. */
+typedef struct FoldedRow {
+    float *output;
+    int64_t count; /* of windows, with those that fill up a vector */
+    double part;   /* 1 / the lines of input under the row */
+} FoldedRow;
+
+/* The rows of the output from one on. */
+typedef struct RowWalk {
+    int64_t plane; /* of the next row */
+    int64_t row;
+    int64_t end;       /* of planes */
+    int64_t line_step; /* elements of a folded line with its padding */
+    int64_t most;      /* rows that are folded at once */
+} RowWalk;
+
+/* `most`: a constant, so that the loops over single rows are those of one row. */
+VECTOR_FUNCTION RowWalk
+walk_rows(const Pool *pool, int64_t first, int64_t end, int64_t most)
+{
+    int64_t step = line_length(&pool->columns) + LINE_SLACK;
+    return (RowWalk){.plane = first,
+        .end = end,
+        .line_step = step,
+        .most = most == 1 ? 1 : smaller_of(most, (LINE_MAX + LINE_SLACK) / step)};
+}
+
+/* Folds the lines of the next rows of the output, each into a line of its own, whose padding it restores, and
+ * returns how many there were. */
+#define FOLD_ROWS(name, type, fold_lines, neutral)                                                           \
+    VECTOR_FUNCTION int64_t name(const Pool *pool, RowWalk *walk, type *lines, FoldedRow *folded)            \
+    {                                                                                                        \
+        const Extent *columns = &pool->columns;                                                              \
+        int64_t done = 0;                                                                                    \
+        for (; done < walk->most && walk->plane < walk->end; done++) {                                       \
+            type *line = lines + done * walk->line_step + columns->before;                                   \
+            Span span = span_of(&pool->rows, walk->row, pool->counts_padding);                               \
+            Place place = place_of(pool, walk->plane, walk->row, walk->end, &span);                          \
+            fold_lines(place.x, place.lines, pool->rows.dilation * columns->size,                            \
+                whole_vectors(columns->size, place.x_left), line);                                           \
+            for (int64_t n = 0; n < VECTOR; n++) {                                                           \
+                line[columns->size + n] = (neutral);                                                         \
+            }                                                                                                \
+            folded[done] = (FoldedRow){.output = place.output,                                               \
+                .count = columns->stride <= 2 ? whole_vectors(columns->output, place.output_left)            \
+                                              : columns->output,                                             \
+                .part = 1 / (double)span.count};                                                             \
+            walk->row = walk->row + 1 < pool->rows.output ? walk->row + 1 : 0;                               \
+            walk->plane += walk->row == 0 ? 1 : 0;                                                           \
+        }                                                                                                    \
+        return done;                                                                                         \
+    }
+
+FOLD_ROWS(fold_largest_rows, float, largest_of_lines, -INFINITY)
+FOLD_ROWS(fold_row_sums, double, sums_of_lines, 0)
+
+VECTOR_FUNCTION void
+largest_of_rows(const Pool *pool, int64_t first, int64_t end, int64_t most)
+{
+    float lines[LINE_MAX + LINE_SLACK];
+    FoldedRow folded[ROWS_MAX];
+    RowWalk walk = walk_rows(pool, first, end, most);
+    for (int64_t n = 0; n < walk.most * walk.line_step; n++) {
+        lines[n] = -INFINITY;
+    }
+    while (walk.plane < end) {
+        int64_t count = fold_largest_rows(pool, &walk, lines, folded);
+        for (int64_t row = 0; row < count; row++) {
+            largest_of_windows(
+                &pool->columns, lines + row * walk.line_step, folded[row].count, folded[row].output);
+        }
+    }
+}
 
 VECTOR_FUNCTION void
 largest_of_some_body(const Pool *pool, int64_t first, int64_t end)
 {
-    float line[LINE_MAX + LINE_SLACK];
-    const Extent *columns = &pool->columns;
-    FILL_LINE(line, -INFINITY)
-    for (int64_t plane = first; plane < end; plane++) {
-        for (int64_t row = 0; row < pool->rows.output; row++) {
-            FOLD_ROW(largest_of_lines, -INFINITY)
-            largest_of_windows(columns, line, count, place.output);
-        }
+    if (pool->columns.stride == 1) {
+        largest_of_rows(pool, first, end, ROWS_MAX);
+    } else {
+        largest_of_rows(pool, first, end, 1);
     }
 }
 VECTOR_VARIANTS(largest_of_some, (const Pool *pool, int64_t first, int64_t end), (pool, first, end))
@@ -247,22 +301,36 @@ VECTOR_VARIANTS(largest_of_some, (const Pool *pool, int64_t first, int64_t end),
 /* `parts`: 1 / the elements of a window in its row, for each column. What a product with it lacks to the
  * quotient, two bits of a double at most, is far below a float's last bit. */
 VECTOR_FUNCTION void
-means_of_some_body(const Pool *pool, const double *parts, int64_t first, int64_t end)
+means_of_rows(const Pool *pool, const double *parts, int64_t first, int64_t end, int64_t most)
 {
-    double line[LINE_MAX + LINE_SLACK];
+    double lines[LINE_MAX + LINE_SLACK];
     double sums[LINE_MAX + LINE_SLACK];
-    const Extent *columns = &pool->columns;
-    FILL_LINE(line, 0)
-    for (int64_t plane = first; plane < end; plane++) {
-        for (int64_t row = 0; row < pool->rows.output; row++) {
-            FOLD_ROW(sums_of_lines, 0)
-            sums_of_windows(columns, line, count, sums);
-            double part = 1 / (double)span.count;
-            VECTOR_LOOP for (int64_t n = 0; n < count; n++)
+    FoldedRow folded[ROWS_MAX];
+    RowWalk walk = walk_rows(pool, first, end, most);
+    for (int64_t n = 0; n < walk.most * walk.line_step; n++) {
+        lines[n] = 0;
+    }
+    while (walk.plane < end) {
+        int64_t count = fold_row_sums(pool, &walk, lines, folded);
+        for (int64_t row = 0; row < count; row++) {
+            const FoldedRow *to = &folded[row];
+            sums_of_windows(&pool->columns, lines + row * walk.line_step, to->count, sums);
+            VECTOR_LOOP for (int64_t n = 0; n < to->count; n++)
             {
-                place.output[n] = (float)(sums[n] * (part * parts[n]));
+                /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): `parts` has as many */
+                to->output[n] = (float)(sums[n] * (to->part * parts[n]));
             }
         }
+    }
+}
+
+VECTOR_FUNCTION void
+means_of_some_body(const Pool *pool, const double *parts, int64_t first, int64_t end)
+{
+    if (pool->columns.stride == 1) {
+        means_of_rows(pool, parts, first, end, ROWS_MAX);
+    } else {
+        means_of_rows(pool, parts, first, end, 1);
     }
 }
 VECTOR_VARIANTS(means_of_some, (const Pool *pool, const double *parts, int64_t first, int64_t end),
