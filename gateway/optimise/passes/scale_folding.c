@@ -118,18 +118,29 @@ fold_scale(Rewrite *rewrite, uint32_t *const *counts, const Scaled *scaled)
     return STATUS_OK;
 }
 
+static bool
+is_product(const Rewrite *rewrite, uint32_t id)
+{
+    return rewrite_is_any_of(rewrite, id, products, COUNT_OF(products)) && !rewrite_is_in_loop(rewrite, id) &&
+           rewrite_resolve(rewrite, (Endpoint){.node = id}).node == id;
+}
+
+/* A product behind another one can follow it once that is gone: all are visited until none goes. */
 static Status
 scale_folding(Rewrite *rewrite)
 {
     uint32_t **counts = NULL;
     TRY(rewrite_count_readers(rewrite, &counts));
     uint32_t node_count = rewrite->node_count;
-    for (uint32_t id = 0; id < node_count; id++) {
-        Scaled scaled;
-        if (rewrite_is_any_of(rewrite, id, products, COUNT_OF(products)) &&
-            !rewrite_is_in_loop(rewrite, id) && rewrite_resolve(rewrite, (Endpoint){.node = id}).node == id &&
-            find_scaled(rewrite, counts, id, &scaled)) {
-            TRY(fold_scale(rewrite, counts, &scaled));
+    bool has_folded = true;
+    while (has_folded) {
+        has_folded = false;
+        for (uint32_t id = 0; id < node_count; id++) {
+            Scaled scaled;
+            if (is_product(rewrite, id) && find_scaled(rewrite, counts, id, &scaled)) {
+                TRY(fold_scale(rewrite, counts, &scaled));
+                has_folded = true;
+            }
         }
     }
     return STATUS_OK;

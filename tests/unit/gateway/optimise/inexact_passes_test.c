@@ -353,6 +353,13 @@ static const Folding FOLDED[] = {
                              "a = AddV2(z, m2) T=float32\n"
                              "r = Elu(a) T=float32\n",
         "_FusedConv2D", 1},
+    /* Statistics, scale and offset as Caffe keeps them: two products and two sums behind each other. */
+    {IMAGE FILTER STATISTICS VECTOR("c", "0.5;3;-1;2") VECTOR("d", "1;-2;0.25;4") CONV
+        "a = FusedBatchNormV3(y, s, b, m, v) T=float32 U=float32 is_training=false epsilon=0.001\n"
+        "e = Mul(a, c) T=float32\n"
+        "z = Add(e, d) T=float32\n"
+        "r = Relu(z) T=float32\n",
+        "_FusedConv2D", 1},
     {ROWS "w = Const() dtype=float32 value=float32<4,6>(0.5;-0.25;1.5;0.75;-1)\n" STATISTICS
           "y = MatMul(x, w) T=float32 transpose_b=true\n"
           "z = Mul(y, s) T=float32\n"
