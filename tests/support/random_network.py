@@ -89,13 +89,24 @@ class RandomNetwork(RandomGraph):
         size, inner, channels = self._random.choice([1, 3]), value.shape[2], self._random.randint(1, 7)
         image = self._add("Reshape", value.name, self._ints(scope, [1] + value.shape), T=Type(FLOAT), Tshape=Type(INT))
         weights = self._weights(scope, [size, size, inner, channels], size * size * inner)
-        sums = self._add("Conv2D", image, weights, T=Type(FLOAT), strides=[1, 1, 1, 1], padding="SAME")
+        padding = "SAME"
+        if self._random.random() < 0.3:
+            image, padding = self._pad(scope, image, size - 1), "VALID"
+        sums = self._add("Conv2D", image, weights, T=Type(FLOAT), strides=[1, 1, 1, 1], padding=padding)
         if self._random.random() < 0.5:
             sums = self._normalise(scope, sums, channels)
         done = self._finish_layer(scope, sums, [1] + value.shape[:2] + [channels])
         shape = value.shape[:2] + [channels]
         name = self._add("Reshape", done.name, self._ints(scope, shape), T=Type(FLOAT), Tshape=Type(INT))
         self._keep(scope, name, shape)
+
+    def _pad(self, scope, image, more):
+        """Rows and columns of zeros around an image, so many in all."""
+        sides = [0, 0]
+        for front in (self._random.randint(0, more), self._random.randint(0, more)):
+            sides += [front, more - front]
+        amounts = self._constant(scope, INT, [4, 2], [*sides, 0, 0])
+        return self._add("Pad", image, amounts, T=Type(FLOAT), Tpaddings=Type(INT))
 
     def _normalise(self, scope, name, channels):
         scale, offset, mean, deviation = (self._weights(scope, [channels]) for _ in range(4))

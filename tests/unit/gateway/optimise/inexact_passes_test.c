@@ -71,7 +71,65 @@ static const Rewriting FUSED[] = {
         NULL, "w = Const()\nb = Const()\nr = _FusedBatchMatMulV2(_arg_x_0, w, b)\n", NULL},
 };
 
+#define AMOUNTS(numbers) "p = Const() dtype=int32 value=int32<4,2>(" numbers ")\n"
+#define PADDED_CONV(attributes) "r = Conv2D(p1, w) T=float32 strides=[1,1,1,1] " attributes "\n"
+#define CONV_ALONE "w = Const()\nr = Conv2D(_arg_x_0, w)\n"
 #define NUMBER(name, value) name " = Const() dtype=float32 value=float32(" value ")\n"
+#define PLANES                                                                                               \
+    "x = Placeholder() dtype=float32 shape=<1,2,5,5>\n"                                                      \
+    "w = Const() dtype=float32 value=float32<4,2,3,3>(0.5;-0.25;1.5;0.75;-1)\n"
+#define ONNX_AMOUNTS(numbers) "p = Const() dtype=int64 value=int64<8>(" numbers ")\n"
+
+/* Zeros put around an image: as Keras does before a convolution with strides, with other amounts on each side
+ * and beside the convolution's own, and as PyTorch exports it. */
+static const Rewriting PADDED[] = {
+    {IMAGE "w = Const() dtype=float32 value=float32<3,3,2,2>(0.5;-0.25;1.5;0.75;-1)\n" AMOUNTS(
+         "0;0;0;1;0;1;0;0") "p1 = Pad(x, p) T=float32 Tpaddings=int32\n"
+                            "r = DepthwiseConv2dNative(p1, w) T=float32 strides=[1,2,2,1] padding='VALID'\n",
+        NULL, "w = Const()\nr = DepthwiseConv2dNative(_arg_x_0, w)\n", NULL},
+    {IMAGE FILTER NUMBER("c", "0")
+            AMOUNTS("0;0;3;1;2;0;0;0") "p1 = PadV2(x, p, c) T=float32 Tpaddings=int32\n" PADDED_CONV(
+                "padding='EXPLICIT' explicit_paddings=[0,0,0,1,2,0,0,0]"),
+        NULL, CONV_ALONE, NULL},
+    {PLANES ONNX_AMOUNTS(
+         "0;0;1;0;0;0;2;3") "p1 = onnx::Pad(x, p) T=float32\n"
+                            "r = onnx::Conv(p1, w) T=float32 kernel_shape=[3,3] pads=[0,1,1,0]\n",
+        NULL, "w = Const()\nr = onnx::Conv(_arg_x_0, w, )\n", NULL},
+    {PLANES BIAS NUMBER("c", "0") ONNX_AMOUNTS(
+         "0;0;1;1;0;0;1;1") "p1 = onnx::Pad(x, p, c) T=float32\n"
+                            "y = onnx::Conv(p1, w, b) T=float32 kernel_shape=[3,3] auto_pad='VALID'\n"
+                            "r = onnx::Relu(y) T=float32\n",
+        NULL, "w = Const()\nb = Const()\nr = _FusedOnnxConv(_arg_x_0, w, b)\n", NULL},
+};
+
+#define KEPT_PAD "w = Const()\nr = Conv2D(p1, w)\n"
+
+/* Something else than zeros, dimensions that are none of space, sizes that the padding depends on, cuts, an
+ * image without positions; and the pass switched off. */
+static const Rewriting NOT_PADDED[] = {
+    {IMAGE FILTER NUMBER("c", "1") AMOUNTS(
+         "0;0;1;1;1;1;0;0") "p1 = PadV2(x, p, c) T=float32 Tpaddings=int32\n" PADDED_CONV("padding='VALID'"),
+        NULL, "p = Const()\nc = Const()\np1 = PadV2(_arg_x_0, p, c)\n" KEPT_PAD, NULL},
+    {"x = Placeholder() dtype=float32 shape=<1,5,5,1>\n" FILTER AMOUNTS(
+         "0;0;1;1;1;1;1;0") "p1 = Pad(x, p) T=float32 Tpaddings=int32\n" PADDED_CONV("padding='VALID'"),
+        NULL, "p = Const()\np1 = Pad(_arg_x_0, p)\n" KEPT_PAD, NULL},
+    {IMAGE FILTER AMOUNTS("0;0;1;1;1;1;0;0") "p1 = Pad(x, p) T=float32 Tpaddings=int32\n" PADDED_CONV(
+         "padding='SAME'"),
+        NULL, "p = Const()\np1 = Pad(_arg_x_0, p)\n" KEPT_PAD, NULL},
+    {PLANES ONNX_AMOUNTS("0;0;-1;0;0;0;0;0") "p1 = onnx::Pad(x, p) T=float32\n"
+                                             "r = onnx::Conv(p1, w) T=float32 kernel_shape=[3,3]\n",
+        NULL, "p = Const()\np1 = onnx::Pad(_arg_x_0, p, , )\nw = Const()\nr = onnx::Conv(p1, w, )\n", NULL},
+    {PLANES ONNX_AMOUNTS("0;0;1;1;0;0;1;1") "p1 = onnx::Pad(x, p) T=float32 mode='edge'\n"
+                                            "r = onnx::Conv(p1, w) T=float32 kernel_shape=[3,3]\n",
+        NULL, "p = Const()\np1 = onnx::Pad(_arg_x_0, p, , )\nw = Const()\nr = onnx::Conv(p1, w, )\n", NULL},
+    {"x = Placeholder() dtype=float32 shape=<1,0,5,2>\n" FILTER AMOUNTS(
+         "0;0;2;1;1;1;0;0") "p1 = Pad(x, p) T=float32 Tpaddings=int32\n" PADDED_CONV("padding='VALID'"),
+        NULL, "p = Const()\np1 = Pad(_arg_x_0, p)\n" KEPT_PAD, NULL},
+    {IMAGE FILTER AMOUNTS("0;0;1;1;1;1;0;0") "p1 = Pad(x, p) T=float32 Tpaddings=int32\n" PADDED_CONV(
+         "padding='VALID'"),
+        "scale_folding", "p = Const()\np1 = Pad(_arg_x_0, p)\n" KEPT_PAD, NULL},
+};
+
 #define DENSE                                                                                                \
     ROWS MATRIX BIAS "y = MatMul(x, w) T=float32\n"                                                          \
                      "z = BiasAdd(y, b) T=float32\n"
@@ -216,6 +274,13 @@ static void
 what_follows_a_convolution_or_a_product_goes_into_it(void **state)
 {
     assert_rewritten(*state, FUSED, COUNT_OF(FUSED));
+}
+
+static void
+zeros_around_an_image_are_put_there_by_its_convolution(void **state)
+{
+    assert_rewritten(*state, PADDED, COUNT_OF(PADDED));
+    assert_rewritten(*state, NOT_PADDED, COUNT_OF(NOT_PADDED));
 }
 
 static void
@@ -453,6 +518,9 @@ fused_nodes_compute_the_same(void **state)
     for (size_t index = 0; index < COUNT_OF(FUSED); index++) {
         (void)assert_computes_the_same(*state, FUSED[index].graph);
     }
+    for (size_t index = 0; index < COUNT_OF(PADDED); index++) {
+        (void)assert_computes_the_same(*state, PADDED[index].graph);
+    }
     for (size_t index = 0; index < FUSED_GELUS; index++) {
         (void)assert_computes_the_same(*state, GELUS[index].graph);
     }
@@ -478,6 +546,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         CALL_TEST(what_follows_a_convolution_or_a_product_goes_into_it),
+        CALL_TEST(zeros_around_an_image_are_put_there_by_its_convolution),
         CALL_TEST(a_gelu_written_out_is_one_node),
         CALL_TEST(a_swish_written_out_is_one_node),
         CALL_TEST(fused_ops_of_authors_take_more_when_they_can),
