@@ -1,6 +1,11 @@
 /* An allocation takes the smallest block of the first bin that has one large enough; without one, a slab is
  * made, outside of the lock but in a turn of the lane; without room for a slab, those that lie idle go back
- * to the card, which may let one larger slab be made of them. Only then it fails. */
+ * to the card, which may let one larger slab be made of them. Only then it fails.
+ *
+ * Work of the lane may use any free block, since it comes behind the last work that used it. A copy from the
+ * host would have to wait for that: it gets a block that the lane has done with, if there is one, so that it
+ * comes while the lane computes. So that such blocks stay, those that the lane may still use are not joined
+ * with them before they are needed as one. */
 #include "worker/cuda/allocator.h"
 
 #include <assert.h>
@@ -46,6 +51,7 @@ struct CudaAllocator {
     uint64_t filled[BIN_WORDS]; /* bit i: bin i is not empty */
     ListLink spare;             /* Blocks without bytes */
     CudaShares shares;
+    bool has_parted; /* free neighbours may have been left apart */
     uint64_t slab_bytes;
     uint64_t next_slab; /* bytes; changed in turns of the lane, as the number of slabs is */
     DeviceMemory memory;
@@ -106,14 +112,16 @@ filled_from(const CudaAllocator *allocator, size_t bin)
     return BIN_COUNT;
 }
 
+/* Of the blocks that nobody used after this position of the lane. */
 static Block *
-smallest_of(const ListLink *bin, uint64_t size)
+smallest_of(const ListLink *bin, uint64_t size, uint64_t position)
 {
     Block *best = NULL;
     LIST_EACH(bin, link)
     {
         Block *block = LIST_ITEM(link, Block, link);
-        if (block->size >= size && (best == NULL || block->size < best->size)) {
+        if (block->size >= size && block->position <= position &&
+            (best == NULL || block->size < best->size)) {
             best = block;
         }
     }
@@ -122,13 +130,13 @@ smallest_of(const ListLink *bin, uint64_t size)
 
 /* The bin of `size` itself may have smaller blocks only; any later one has none. */
 static Block *
-find_free(const CudaAllocator *allocator, uint64_t size)
+find_free(const CudaAllocator *allocator, uint64_t size, uint64_t position)
 {
+    Block *block = NULL;
     size_t bin = filled_from(allocator, bin_of(size));
-    Block *block = bin < BIN_COUNT ? smallest_of(&allocator->bins[bin], size) : NULL;
-    if (block == NULL && bin < BIN_COUNT) {
+    while (block == NULL && bin < BIN_COUNT) {
+        block = smallest_of(&allocator->bins[bin], size, position);
         bin = filled_from(allocator, bin + 1);
-        block = bin < BIN_COUNT ? smallest_of(&allocator->bins[bin], size) : NULL;
     }
     return block;
 }
@@ -197,18 +205,67 @@ join_blocks(CudaAllocator *allocator, Block *left, Block *right)
     return left;
 }
 
-static void
-join_neighbours(CudaAllocator *allocator, Block *block)
+/* Returns whether the lane has done with both blocks, or with neither. */
+static bool
+are_alike(const CudaAllocator *allocator, const Block *left, const Block *right)
 {
-    if (block->after != NULL && block->after->is_free) {
+    uint64_t passed = atomic_load_acquire(&allocator->options.lane->passed);
+    return (left->position <= passed) == (right->position <= passed);
+}
+
+static bool
+may_join(CudaAllocator *allocator, const Block *block, const Block *neighbour, bool joins_all)
+{
+    if (neighbour == NULL || !neighbour->is_free) {
+        return false;
+    }
+    bool may = joins_all || are_alike(allocator, block, neighbour);
+    allocator->has_parted = allocator->has_parted || !may;
+    return may;
+}
+
+static void
+join_neighbours(CudaAllocator *allocator, Block *block, bool joins_all)
+{
+    if (may_join(allocator, block, block->after, joins_all)) {
         take_free(allocator, block->after);
         block = join_blocks(allocator, block, block->after);
     }
-    if (block->before != NULL && block->before->is_free) {
+    if (may_join(allocator, block, block->before, joins_all)) {
         take_free(allocator, block->before);
         block = join_blocks(allocator, block->before, block);
     }
     put_free(allocator, block);
+}
+
+/* Returns a free block behind which another lies, or NULL. */
+static Block *
+find_parted(const CudaAllocator *allocator)
+{
+    for (size_t bin = filled_from(allocator, 0); bin < BIN_COUNT; bin = filled_from(allocator, bin + 1)) {
+        LIST_EACH(&allocator->bins[bin], link)
+        {
+            Block *block = LIST_ITEM(link, Block, link);
+            if (block->after != NULL && block->after->is_free) {
+                return block;
+            }
+        }
+    }
+    return NULL;
+}
+
+/* Joins the neighbours that were left apart. Returns whether there may have been any. */
+static bool
+join_parted(CudaAllocator *allocator)
+{
+    bool has_parted = allocator->has_parted;
+    Block *block = NULL;
+    while (allocator->has_parted && (block = find_parted(allocator)) != NULL) {
+        take_free(allocator, block);
+        join_neighbours(allocator, block, true);
+    }
+    allocator->has_parted = false;
+    return has_parted;
 }
 
 /* Called under no lock of the lane's: a turn under way may have enqueued the last use, and its position is
@@ -224,18 +281,24 @@ release_block(TensorBuffer *buffer)
     block->position = atomic_load_relaxed(&allocator->options.lane->position);
     allocator->memory.in_use -= block->size;
     cuda_shares_give(&allocator->shares, block->tenant, block->share);
-    join_neighbours(allocator, block);
+    join_neighbours(allocator, block, false);
     mutex_unlock(&allocator->lock);
     if (account != NULL) {
         memory_account_count(account, -size, 0);
     }
 }
 
+#define ANY_POSITION UINT64_MAX
+
+/* Takes a block that nobody used after this position of the lane; NULL: there is none. */
 static Block *
-take_block(CudaAllocator *allocator, uint64_t size)
+take_block(CudaAllocator *allocator, uint64_t size, uint64_t position)
 {
     mutex_lock(&allocator->lock);
-    Block *block = find_free(allocator, size);
+    Block *block = find_free(allocator, size, position);
+    if (block == NULL && position == ANY_POSITION && join_parted(allocator)) {
+        block = find_free(allocator, size, position);
+    }
     if (block != NULL) {
         take_free(allocator, block);
         cut_block(allocator, block, size);
@@ -293,6 +356,7 @@ take_idle_slab(CudaAllocator *allocator)
 {
     mutex_lock(&allocator->lock);
     Block *idle = NULL;
+    (void)join_parted(allocator);
     for (size_t bin = 0; bin < BIN_COUNT && idle == NULL; bin++) {
         LIST_EACH(&allocator->bins[bin], link)
         {
@@ -347,13 +411,13 @@ grow_within_limit(CudaAllocator *allocator, uint64_t size)
 static Block *
 grow_in_turn(CudaAllocator *allocator, uint64_t size)
 {
-    Block *block = take_block(allocator, size);
+    Block *block = take_block(allocator, size, ANY_POSITION);
     if (block == NULL && !allocator->options.is_reserved) {
         if (!grow_within_limit(allocator, size)) {
             give_slabs_back(allocator);
             (void)grow_within_limit(allocator, size);
         }
-        block = take_block(allocator, size);
+        block = take_block(allocator, size, ANY_POSITION);
     }
     return block;
 }
@@ -460,6 +524,21 @@ hand_out(CudaAllocator *allocator, Block *block, size_t size, uint64_t share)
     return true;
 }
 
+/* Outside of a turn of the lane, bytes are wanted for a copy from the host. */
+static Block *
+find_block(CudaAllocator *allocator, uint64_t size)
+{
+    const CudaLane *lane = allocator->options.lane;
+    Block *block = NULL;
+    if (!cuda_lane_is_mine(lane)) {
+        block = take_block(allocator, size, atomic_load_acquire(&lane->passed));
+    }
+    if (block == NULL) {
+        block = take_block(allocator, size, ANY_POSITION);
+    }
+    return block == NULL ? grow_and_take(allocator, size) : block;
+}
+
 TensorBuffer *
 cuda_allocator_allocate(CudaAllocator *allocator, size_t size)
 {
@@ -473,10 +552,7 @@ cuda_allocator_allocate(CudaAllocator *allocator, size_t size)
     if (!take_share(allocator, rounded)) {
         return NULL;
     }
-    Block *block = take_block(allocator, rounded);
-    if (block == NULL) {
-        block = grow_and_take(allocator, rounded);
-    }
+    Block *block = find_block(allocator, rounded);
     if (block == NULL) {
         give_share(allocator, rounded);
         return NULL;
@@ -495,21 +571,30 @@ cuda_allocator_position(const CudaAllocator *allocator, const TensorBuffer *buff
     return block->position;
 }
 
+/* Returns the bytes of this free block and of the free ones behind it, which become one where they are
+ * needed. */
+static uint64_t
+joined_size(const Block *block)
+{
+    uint64_t size = 0;
+    for (; block != NULL && block->is_free; block = block->after) {
+        size += block->size;
+    }
+    return size;
+}
+
 static uint64_t
 largest_free(const CudaAllocator *allocator)
 {
-    for (size_t bin = BIN_COUNT; bin-- > 0;) {
-        uint64_t largest = 0;
+    uint64_t largest = 0;
+    for (size_t bin = filled_from(allocator, 0); bin < BIN_COUNT; bin = filled_from(allocator, bin + 1)) {
         LIST_EACH(&allocator->bins[bin], link)
         {
-            const Block *block = LIST_ITEM(link, Block, link);
-            largest = block->size > largest ? block->size : largest;
-        }
-        if (largest > 0) {
-            return largest;
+            uint64_t size = joined_size(LIST_ITEM(link, Block, link));
+            largest = size > largest ? size : largest;
         }
     }
-    return 0;
+    return largest;
 }
 
 void

@@ -1,5 +1,6 @@
 /* The memory of the card: slabs of cudaMalloc(), cut into blocks of 256 bytes and more. The smallest free
- * block that is large enough is taken, and neighbours that are free become one.
+ * block that is large enough is taken, outside of the lane's turns of those that the lane has done with, and
+ * neighbours that are free become one.
  *
  * A buffer may be released while kernels that use it still run: what gets its bytes next is enqueued behind
  * them in the lane. Other streams ask for cuda_allocator_position(). Bytes that another tenant may have

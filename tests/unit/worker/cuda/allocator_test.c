@@ -31,6 +31,29 @@ freed_neighbours_become_one_block(void **state)
     cuda_on_cpu_reset(true);
 }
 
+/* What the host copies to the card next comes into bytes that the lane has done with, which are no longer
+ * kept apart when all are wanted as one. */
+static void
+bytes_that_the_lane_still_uses_are_kept_apart(void **state)
+{
+    char message[ERROR_MESSAGE_SIZE];
+    CudaBench bench = cuda_bench_open(*state, "", MIB, 0);
+    assert_int_equal(cuda_bench_fence(&bench, message), STATUS_OK);
+    TensorBuffer *used = cuda_bench_new(&bench, 300 * KIB);
+    const void *place = used->data;
+    cuda_bench_lane_fill(&bench, used, 1);
+    tensor_buffer_unref(used);
+    TensorBuffer *next = cuda_bench_new(&bench, 300 * KIB);
+    assert_ptr_not_equal(next->data, place);
+    tensor_buffer_unref(next);
+    assert_int_equal(cuda_bench_memory(&bench).largest_free, MIB);
+    TensorBuffer *whole = cuda_bench_new(&bench, MIB);
+    assert_ptr_equal(whole->data, place);
+    tensor_buffer_unref(whole);
+    cuda_bench_close(&bench);
+    cuda_on_cpu_reset(true);
+}
+
 /* The smaller of two free places that are large enough is taken, wherever they lie. */
 static void
 the_smallest_place_is_taken(void **state)
@@ -288,6 +311,7 @@ main(void)
 {
     static const struct CMUnitTest tests[] = {
         CALL_TEST(freed_neighbours_become_one_block),
+        CALL_TEST(bytes_that_the_lane_still_uses_are_kept_apart),
         CALL_TEST(the_smallest_place_is_taken),
         CALL_TEST(a_full_card_tells_its_sizes_and_recovers),
         CALL_TEST(idle_slabs_make_room_for_a_larger_one),

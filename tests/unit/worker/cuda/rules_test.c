@@ -32,6 +32,13 @@ account_of(uint64_t tenant)
     return account;
 }
 
+/* Takes what is free, so that what is freed next is the only place for its like. */
+static TensorBuffer *
+fill_card(const CudaBench *bench)
+{
+    return cuda_bench_new(bench, (size_t)cuda_bench_memory(bench).largest_free);
+}
+
 /* A buffer gives way to an upload while the lane has still to read it. */
 static bool
 reads_before_upload(const CudaBench *bench)
@@ -43,11 +50,13 @@ reads_before_upload(const CudaBench *bench)
     cuda_bench_copy(bench, old, first);
     cuda_bench_lane_copy(bench, first, kept);
     const void *place = first->data;
+    TensorBuffer *rest = fill_card(bench);
     tensor_buffer_unref(first);
     TensorBuffer *second = cuda_bench_new(bench, LARGE);
     assert_ptr_equal(second->data, place);
     cuda_bench_copy(bench, new, second);
     bool is_right = cuda_bench_has(bench, kept, 1) && cuda_bench_has(bench, second, 2);
+    tensor_buffer_unref(rest);
     tensor_buffer_unref(old);
     tensor_buffer_unref(new);
     tensor_buffer_unref(kept);
@@ -199,6 +208,7 @@ hides_bytes_from_strangers(const CudaBench *bench)
     TensorBuffer *mine = cuda_bench_new(bench, LARGE);
     cuda_bench_copy(bench, secret, mine);
     const void *place = mine->data;
+    TensorBuffer *rest = fill_card(bench);
     tensor_buffer_unref(mine);
     MemoryAccount *before = bench->card->charge(bench->card, other);
     TensorBuffer *theirs = cuda_bench_new(bench, LARGE);
@@ -208,6 +218,7 @@ hides_bytes_from_strangers(const CudaBench *bench)
     cuda_bench_copy(bench, theirs, seen);
     const char *bytes = seen->data;
     bool is_zero = bytes[0] == 0 && memcmp(bytes, bytes + 1, LARGE - 1) == 0;
+    tensor_buffer_unref(rest);
     tensor_buffer_unref(secret);
     tensor_buffer_unref(theirs);
     tensor_buffer_unref(seen);
