@@ -64,13 +64,16 @@ draw_next(KernelContext *context, CudaDistribution distribution)
     return fill_output(context, distribution, &start, output);
 }
 
+/* How the host inputs of an op without state tell where its numbers begin. */
+typedef Status (*ReadStart)(KernelContext *context, Philox *ret_start);
+
 static Status
-draw_stateless(KernelContext *context, CudaDistribution distribution)
+draw_from(KernelContext *context, CudaDistribution distribution, ReadStart read_start)
 {
     Tensor *output = NULL;
     Philox start;
     TRY(output_new(context, &output));
-    TRY(random_stateless(context, &start));
+    TRY(read_start(context, &start));
     return fill_output(context, distribution, &start, output);
 }
 
@@ -82,7 +85,11 @@ draw_stateless(KernelContext *context, CudaDistribution distribution)
     }                                                                                                        \
     static Status name##_compute_stateless(KernelContext *context)                                           \
     {                                                                                                        \
-        return draw_stateless(context, distribution);                                                        \
+        return draw_from(context, distribution, random_stateless);                                           \
+    }                                                                                                        \
+    static Status name##_compute_keyed(KernelContext *context)                                               \
+    {                                                                                                        \
+        return draw_from(context, distribution, random_keyed);                                               \
     }
 
 DRAWS(uniform, CUDA_RANDOM_UNIFORM)
@@ -120,17 +127,30 @@ uniform_int_compute(KernelContext *context)
     return fill_integers(context, &start, minimum, range, output);
 }
 
+/* The range begins at input `low`. */
 static Status
-stateless_int_compute(KernelContext *context)
+draw_integers_from(KernelContext *context, uint32_t low, ReadStart read_start)
 {
     Tensor *output = NULL;
     int64_t minimum = 0;
     uint64_t range = 0;
     Philox start;
     TRY(output_new(context, &output));
-    TRY(random_stateless(context, &start));
-    TRY(random_range(context, 2, &minimum, &range));
+    TRY(read_start(context, &start));
+    TRY(random_range(context, low, &minimum, &range));
     return fill_integers(context, &start, minimum, range, output);
+}
+
+static Status
+stateless_int_compute(KernelContext *context)
+{
+    return draw_integers_from(context, 2, random_stateless);
+}
+
+static Status
+keyed_int_compute(KernelContext *context)
+{
+    return draw_integers_from(context, 4, random_keyed);
 }
 
 /* Adds up the shares of each row, in place. */
@@ -193,19 +213,21 @@ multinomial_compute(KernelContext *context)
         .op = (name), .supports = supports_floats, .compute = distribution##_compute, .host_inputs = 1,      \
         SEQUENCE                                                                                             \
     }
-#define STATELESS(name, distribution)                                                                        \
+#define STATELESS(name, how, inputs)                                                                         \
     {                                                                                                        \
-        .op = (name), .supports = supports_floats, .compute = distribution##_compute_stateless,              \
-        .host_inputs = 3                                                                                     \
+        .op = (name), .supports = supports_floats, .compute = (how), .host_inputs = (inputs)                 \
     }
 
 static const Kernel random_kernels[] = {
     RANDOM("RandomUniform", uniform),
     RANDOM("RandomStandardNormal", normal),
     RANDOM("TruncatedNormal", truncated),
-    STATELESS("StatelessRandomUniform", uniform),
-    STATELESS("StatelessRandomNormal", normal),
-    STATELESS("StatelessTruncatedNormal", truncated),
+    STATELESS("StatelessRandomUniform", uniform_compute_stateless, 3),
+    STATELESS("StatelessRandomNormal", normal_compute_stateless, 3),
+    STATELESS("StatelessTruncatedNormal", truncated_compute_stateless, 3),
+    STATELESS("StatelessRandomUniformV2", uniform_compute_keyed, 15),
+    STATELESS("StatelessRandomNormalV2", normal_compute_keyed, 15),
+    STATELESS("StatelessTruncatedNormalV2", truncated_compute_keyed, 15),
     {.op = "RandomUniformInt",
         .supports = supports_integers,
         .compute = uniform_int_compute,
@@ -215,6 +237,10 @@ static const Kernel random_kernels[] = {
         .supports = supports_integers,
         .compute = stateless_int_compute,
         .host_inputs = 15},
+    {.op = "StatelessRandomUniformIntV2",
+        .supports = supports_integers,
+        .compute = keyed_int_compute,
+        .host_inputs = 63},
     {.op = "Multinomial",
         .supports = supports_logits,
         .compute = multinomial_compute,

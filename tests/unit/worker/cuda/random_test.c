@@ -35,6 +35,28 @@ numbers_without_state(void **state)
     }
 }
 
+/* Counters whose low half is about to overflow, and generators by name: 1 and 3 are known, 2 is not. */
+static void
+numbers_of_a_key_and_a_counter(void **state)
+{
+    (void)state;
+    static const char *const ops[] = {
+        "StatelessRandomUniformV2", "StatelessRandomNormalV2", "StatelessTruncatedNormalV2"};
+    static const char *const shapes[] = {"int32[1] 1", "int32[2] 3 333", "int32[1] 0"};
+    static const char *const generators[] = {"int32[] 1", "int32[] 3", "int32[] 2"};
+    for (size_t op = 0; op < COUNT_OF(ops); op++) {
+        for (size_t shape = 0; shape < COUNT_OF(shapes); shape++) {
+            CudaKernelCase kernel_case = {ops[op], "dtype=T",
+                {shapes[shape], "uint64[1] 81985529216486895", "uint64[2] 18446744073709551615 7",
+                    generators[shape % 2]}};
+            cuda_kernels_compare(&kernel_case, 1);
+        }
+        CudaKernelCase refused = {
+            ops[op], "dtype=T", {shapes[0], "uint64[1] 1", "uint64[2] 0 0", generators[2]}};
+        cuda_kernels_compare(&refused, 1);
+    }
+}
+
 static void
 integers_of_a_range(void **state)
 {
@@ -48,6 +70,13 @@ integers_of_a_range(void **state)
         {"RandomUniformInt", SEEDS, {"int32[1] 0", "int64[] 3", "int64[] 3"}},
         {"StatelessRandomUniformInt", NULL, {"int32[1] 333", "int64[2] 1 2", "T[] 0", "T[] 7"}},
         {"StatelessRandomUniformInt", NULL, {"int32[1] 0", "int64[2] 1 2", "T[] 0", "T[] 7"}},
+        {"StatelessRandomUniformIntV2", NULL,
+            {"int32[1] 333", "uint64[1] 5", "uint64[2] 18446744073709551615 7", "int32[] 1", "T[] 0",
+                "T[] 7"}},
+        {"StatelessRandomUniformIntV2", NULL,
+            {"int32[1] 0", "uint64[1] 5", "uint64[2] 1 2", "int32[] 1", "T[] 0", "T[] 7"}},
+        {"StatelessRandomUniformIntV2", NULL,
+            {"int32[1] 5", "uint64[1] 5", "uint64[2] 1 2", "int32[] 3", "T[] 7", "T[] 7"}},
     };
     cuda_kernels_compare(cases, COUNT_OF(cases));
 }
@@ -80,6 +109,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_of_distributions),
         cmocka_unit_test(numbers_without_state),
+        cmocka_unit_test(numbers_of_a_key_and_a_counter),
         cmocka_unit_test(integers_of_a_range),
         cmocka_unit_test(classes_by_their_shares),
         cmocka_unit_test(every_kernel_has_a_case_in_each_of_its_dtypes),
