@@ -47,6 +47,54 @@ both_directions_have_their_own_weights(void **state)
     cuda_kernels_compare(cases, COUNT_OF(cases));
 }
 
+/* The reset gate before the product of the states, and behind it. */
+static void
+states_pass_the_gates_of_a_gru(void **state)
+{
+    (void)state;
+#define GRU_WEIGHTS "T[1,12,5] numbers 2", "T[1,12,4] numbers 3"
+#define GRU_BOTH                                                                                             \
+    "T[4,2,5] numbers 1", "T[2,9,5] numbers 2", "T[2,9,3] numbers 3", "T[2,18] numbers 4", "int32[2] 4 2",   \
+        "T[2,2,3] numbers 5"
+    static const CudaKernelCase cases[] = {
+        {"onnx::GRU", "hidden_size=4", {X, GRU_WEIGHTS}},
+        {"onnx::GRU", "hidden_size=4", {X, GRU_WEIGHTS, "T[1,24] numbers 4", "int32[2] 2 -1", H}},
+        {"onnx::GRU", "hidden_size=4; linear_before_reset=1",
+            {X, GRU_WEIGHTS, "T[1,24] numbers 4", "int32[2] 3 1", H}},
+        {"onnx::GRU", "hidden_size=4; direction=reverse; clip=0.5; activations=[HardSigmoid,Softsign]",
+            {X, GRU_WEIGHTS, "T[1,24] numbers 4", "int32[2] 2 3", H}},
+        {"onnx::GRU", "hidden_size=3; direction=bidirectional", {GRU_BOTH}},
+        {"onnx::GRU", "hidden_size=3; direction=bidirectional; linear_before_reset=1", {GRU_BOTH}},
+        {"onnx::GRU", "hidden_size=3; direction=bidirectional; layout=1",
+            {"T[2,4,5] numbers 1", "T[2,9,5] numbers 2", "T[2,9,3] numbers 3", "T[2,18] numbers 4",
+                "int32[2] 1 4", "T[2,2,3] numbers 5"}},
+        {"onnx::GRU", "hidden_size=4", {"T[0,2,5]", GRU_WEIGHTS, "", "", H}},
+        {"onnx::GRU", "hidden_size=4; activations=[Sigmoid,Nothing]", {X, GRU_WEIGHTS}},
+        {"onnx::GRU", "hidden_size=100",
+            {"T[2,3,5] numbers 1", "T[1,300,5] numbers 2", "T[1,300,100] numbers 3"}},
+    };
+    cuda_kernels_compare(cases, COUNT_OF(cases));
+}
+
+static void
+states_of_a_cell_without_gates(void **state)
+{
+    (void)state;
+#define RNN_WEIGHTS "T[1,4,5] numbers 2", "T[1,4,4] numbers 3"
+    static const CudaKernelCase cases[] = {
+        {"onnx::RNN", "hidden_size=4", {X, RNN_WEIGHTS}},
+        {"onnx::RNN", "hidden_size=4; activations=[Relu]; clip=2",
+            {X, RNN_WEIGHTS, "T[1,8] numbers 4", "int32[2] 2 3", H}},
+        {"onnx::RNN", "hidden_size=3; direction=bidirectional; layout=1",
+            {"T[2,4,5] numbers 1", "T[2,3,5] numbers 2", "T[2,3,3] numbers 3", "T[2,6] numbers 4",
+                "int32[2] 1 4", "T[2,2,3] numbers 5"}},
+        {"onnx::RNN", "hidden_size=4", {"T[3,0,5]", RNN_WEIGHTS}},
+        {"onnx::RNN", "hidden_size=100",
+            {"T[2,3,5] numbers 1", "T[1,100,5] numbers 2", "T[1,100,100] numbers 3"}},
+    };
+    cuda_kernels_compare(cases, COUNT_OF(cases));
+}
+
 static void
 activations_are_found_by_name(void **state)
 {
@@ -85,7 +133,7 @@ static void
 every_kernel_has_a_case_in_each_of_its_dtypes(void **state)
 {
     (void)state;
-    cuda_kernels_expect_cases("lstm");
+    cuda_kernels_expect_cases("recurrent");
 }
 
 int
@@ -94,10 +142,12 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(states_pass_through_time),
         cmocka_unit_test(both_directions_have_their_own_weights),
+        cmocka_unit_test(states_pass_the_gates_of_a_gru),
+        cmocka_unit_test(states_of_a_cell_without_gates),
         cmocka_unit_test(activations_are_found_by_name),
         cmocka_unit_test(no_elements_and_more_than_a_block_has_threads),
         cmocka_unit_test(every_kernel_has_a_case_in_each_of_its_dtypes),
     };
     return cmocka_run_group_tests_name(
-        "worker/cuda/kernels/lstm", tests, cuda_kernels_set_up, cuda_kernels_tear_down);
+        "worker/cuda/kernels/recurrent", tests, cuda_kernels_set_up, cuda_kernels_tear_down);
 }
