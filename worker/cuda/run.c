@@ -141,6 +141,17 @@ cuda_refused(const KernelContext *context)
     return run->record == NULL ? NULL : run->record->data;
 }
 
+/* Says as the kernels of the host do what is wrong with an input of ONNX Runtime's own ops. */
+static Failure
+describe_contributed(const CudaRefused *refused)
+{
+    Slice node = slice_from_string(refused->node);
+    long long element = refused->element;
+    long long value = refused->value;
+    return failure_of(STATUS_INVALID_ARGUMENT, node, "g_idx[%lld] is %lld, not 0 to %lld", element, value,
+        (long long)refused->limit - 1);
+}
+
 /* Says as the kernels of the host do what is wrong. */
 static Failure
 describe_refused(const CudaRefused *refused)
@@ -196,6 +207,9 @@ describe_refused(const CudaRefused *refused)
     if (refused->reason == CUDA_REFUSES_PART) {
         return failure_of(STATUS_INVALID_ARGUMENT, node, "partition %lld at %lld is not within %lld", value,
             element, (long long)refused->limit);
+    }
+    if (refused->reason >= CUDA_REFUSES_GROUP) {
+        return describe_contributed(refused);
     }
     return failure_of(STATUS_INVALID_ARGUMENT, node,
         "element %lld of the second input is %lld, which is not allowed for %s integers", element, value,
