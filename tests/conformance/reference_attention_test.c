@@ -628,7 +628,8 @@ decoders_attend_to_what_they_have_seen(void **state)
             .attrs = "num_heads=1; kv_num_heads=1",
             .inputs = {"float32[1,1,1] 1", "float32[1,1,1] 1", "float32[1,1,1] 1", "float32[1,1,1,1] 1",
                 "float32[1,1,1,1] 1", "int32[1] 5", "int32[] 2"},
-            .error = "seqlens_k[0] is 5: 1 tokens do not fit behind those of the past, of which there are 1",
+            .error =
+                "seqlens_k[0] is 5: so many tokens do not fit behind those of the past, of which there are 1",
             .error_code = STATUS_INVALID_ARGUMENT},
         {.op = "com.microsoft::GroupQueryAttention",
             .attrs = "num_heads=1; kv_num_heads=1",

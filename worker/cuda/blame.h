@@ -20,8 +20,12 @@ typedef enum CudaRefusal {
     CUDA_REFUSES_BIN,      /* `value`, which is element `element` of the numbers to be counted, is below 0 */
     CUDA_REFUSES_ROW,      /* `value`, which is element `element` of the places of rows, is below 0 */
     CUDA_REFUSES_SLICE,    /* slice `value` is chosen of `limit` */
-    CUDA_REFUSES_PART,  /* `value`, which is element `element` of the numbers of parts, is none of `limit` */
-    CUDA_REFUSES_GROUP, /* `value`, which is element `element` of g_idx, is no block of `limit` */
+    CUDA_REFUSES_PART,   /* `value`, which is element `element` of the numbers of parts, is none of `limit` */
+    CUDA_REFUSES_GROUP,  /* `value`, which is element `element` of g_idx, is no block of `limit` */
+    CUDA_REFUSES_TOKENS, /* `value`, which is element `element` of seqlens_k, does not fit: the past has room
+                            for `limit` tokens */
+    CUDA_REFUSES_ANGLE,  /* position `value` is none of `limit` in cos_cache */
+    CUDA_REFUSES_BIAS,   /* attention_bias has `limit` keys, and `value` are there */
 } CudaRefusal;
 
 /* The first value that kernels of a run refused, in the order of the lane; of one kernel, the one of the

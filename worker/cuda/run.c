@@ -148,6 +148,20 @@ describe_contributed(const CudaRefused *refused)
     Slice node = slice_from_string(refused->node);
     long long element = refused->element;
     long long value = refused->value;
+    if (refused->reason == CUDA_REFUSES_TOKENS) {
+        return failure_of(STATUS_INVALID_ARGUMENT, node,
+            "seqlens_k[%lld] is %lld: so many tokens do not fit behind those of the past, of which there are "
+            "%lld",
+            element, value, (long long)refused->limit);
+    }
+    if (refused->reason == CUDA_REFUSES_ANGLE) {
+        return failure_of(STATUS_INVALID_ARGUMENT, node,
+            "position %lld is outside of cos_cache, which has %lld", value, (long long)refused->limit);
+    }
+    if (refused->reason == CUDA_REFUSES_BIAS) {
+        return failure_of(STATUS_INVALID_ARGUMENT, node, "attention_bias is for %lld keys, not %lld",
+            (long long)refused->limit, value);
+    }
     return failure_of(STATUS_INVALID_ARGUMENT, node, "g_idx[%lld] is %lld, not 0 to %lld", element, value,
         (long long)refused->limit - 1);
 }

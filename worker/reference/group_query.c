@@ -188,9 +188,10 @@ check_lengths(Call *call, const GroupWork *work)
         int64_t length = (int64_t)work->lengths[example] + 1;
         if (past < 0 || past > query->past || past + query->length > query->present || length < 1) {
             return call_fail(call, STATUS_INVALID_ARGUMENT,
-                "seqlens_k[%lld] is %d: %lld tokens do not fit behind those of the past, of which there are "
+                "seqlens_k[%lld] is %d: so many tokens do not fit behind those of the past, of which there "
+                "are "
                 "%lld",
-                (long long)example, work->lengths[example], (long long)query->length, (long long)query->past);
+                (long long)example, work->lengths[example], (long long)query->past);
         }
     }
     return STATUS_OK;

@@ -16,6 +16,7 @@ struct AttentionSpan {
 struct AttentionRow {
     int64_t at; /* of its first score */
     int64_t mask;
+    int64_t head;
     AttentionSpan span;
 };
 
@@ -58,7 +59,7 @@ row_of(const CudaAttentionRows &rows, int64_t row)
     int64_t head = row / rows.queries % rows.heads;
     int64_t batch = row / rows.queries / rows.heads;
     const int64_t *strides = rows.mask_strides;
-    return {row * rows.keys, batch * strides[0] + head * strides[1] + query * strides[2],
+    return {row * rows.keys, batch * strides[0] + head * strides[1] + query * strides[2], head,
         span_of(rows, batch, query)};
 }
 
@@ -109,6 +110,15 @@ score_of(const CudaAttentionRows &rows, const AttentionRow &row, int64_t key, bo
     return masked;
 }
 
+/* Returns the score of no key, which takes its share of the weights; -∞ without one. */
+template <typename T, typename C>
+__device__ __forceinline__ C
+sink_of(const CudaAttentionRows &rows, const AttentionRow &row)
+{
+    C none = rows.is_smooth ? (C)0 : -(C)INFINITY;
+    return rows.sinks == nullptr ? none : load((const T *)rows.sinks, row.head);
+}
+
 /* A thread reads and writes scores of its own only. */
 template <typename T, typename C>
 __global__ void
@@ -116,7 +126,8 @@ attention_rows_kernel(const CudaAttentionRows rows)
 {
     for (int64_t number = blockIdx.x; number < rows.rows; number += gridDim.x) {
         AttentionRow row = row_of(rows, number);
-        C largest = Largest<C>::none();
+        C sink = sink_of<T, C>(rows, row);
+        C largest = sink;
         int seen = 0;
         for (int64_t key = threadIdx.x; key < rows.keys; key += blockDim.x) {
             largest = Largest<C>::join(largest, score_of<T, C>(rows, row, key, true));
@@ -128,7 +139,7 @@ attention_rows_kernel(const CudaAttentionRows rows)
         for (int64_t key = threadIdx.x; key < rows.keys; key += blockDim.x) {
             sum += exp(score_of<T, C>(rows, row, key, false) - largest);
         }
-        sum = block_join<BlockSum<C>>(sum);
+        sum = block_join<BlockSum<C>>(sum) + (sink == -(C)INFINITY ? (C)0 : (C)exp(sink - largest));
         for (int64_t key = threadIdx.x; key < rows.keys; key += blockDim.x) {
             C weight = seen == 0 ? (C)0 : (C)exp(score_of<T, C>(rows, row, key, false) - largest) / sum;
             store((T *)rows.scores, row.at + key, weight);

@@ -37,6 +37,8 @@ typedef struct CudaAttentionRows {
     bool mask_is_bool;
     int64_t mask_keys; /* those behind are masked */
     int64_t mask_strides[CUDA_ATTENTION_RANK];
+    const void *sinks; /* a score of no key for each head; NULL: none, or 0 with `is_smooth` */
+    bool is_smooth;
     CudaAttentionStage stage; /* that is kept */
     void *kept;               /* NULL: none is */
 } CudaAttentionRows;
