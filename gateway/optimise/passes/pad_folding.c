@@ -170,16 +170,18 @@ write_amounts(const Rewrite *rewrite, uint32_t id, const Amounts *amounts, AttrV
     return STATUS_OK;
 }
 
+/* Copies the attributes of a convolution, with these amounts as its padding. Authors may have given it any
+ * number that begin with '_'. */
 static Status
-fold_pad(Rewrite *rewrite, uint32_t id, const Amounts *amounts)
+write_attrs(const Rewrite *rewrite, uint32_t id, const Amounts *amounts, Attr **ret_attrs)
 {
-    enum { INPUTS_MAX = LINEAR_BIAS + 1, ATTRS_MAX = 16 };
     const Node *node = rewrite_node(rewrite, id);
     AttrValue list;
     TRY(write_amounts(rewrite, id, amounts, &list));
-    Attr attrs[ATTRS_MAX];
-    Endpoint inputs[INPUTS_MAX] = {0};
-    assert(node->attr_count <= ATTRS_MAX && node->input_count <= INPUTS_MAX);
+    Attr *attrs = rewrite_alloc(rewrite, node->attr_count, sizeof *attrs);
+    if (attrs == NULL) {
+        return rewrite_no_memory(rewrite);
+    }
     for (size_t index = 0; index < node->attr_count; index++) {
         attrs[index] = node->attrs[index];
         if (slice_equals_string(attrs[index].name, "padding")) {
@@ -191,6 +193,19 @@ fold_pad(Rewrite *rewrite, uint32_t id, const Amounts *amounts)
             attrs[index].value = list;
         }
     }
+    *ret_attrs = attrs;
+    return STATUS_OK;
+}
+
+static Status
+fold_pad(Rewrite *rewrite, uint32_t id, const Amounts *amounts)
+{
+    enum { INPUTS_MAX = LINEAR_BIAS + 1 };
+    const Node *node = rewrite_node(rewrite, id);
+    Endpoint inputs[INPUTS_MAX] = {0};
+    Attr *attrs = NULL;
+    TRY(write_attrs(rewrite, id, amounts, &attrs));
+    assert(node->input_count <= INPUTS_MAX);
     for (uint32_t index = 0; index < node->input_count; index++) {
         inputs[index] = rewrite_input(rewrite, id, index);
     }

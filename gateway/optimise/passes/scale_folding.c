@@ -125,15 +125,17 @@ is_product(const Rewrite *rewrite, uint32_t id)
            rewrite_resolve(rewrite, (Endpoint){.node = id}).node == id;
 }
 
-/* A product behind another one can follow it once that is gone: all are visited until none goes. */
+/* A product behind another one can follow it once that is gone: all are visited until none goes, yet not more
+ * often than networks have products in a row, since an author may write a row of any length. */
 static Status
 scale_folding(Rewrite *rewrite)
 {
+    enum { ROUNDS_MAX = 4 };
     uint32_t **counts = NULL;
     TRY(rewrite_count_readers(rewrite, &counts));
     uint32_t node_count = rewrite->node_count;
     bool has_folded = true;
-    while (has_folded) {
+    for (int round = 0; has_folded && round < ROUNDS_MAX; round++) {
         has_folded = false;
         for (uint32_t id = 0; id < node_count; id++) {
             Scaled scaled;

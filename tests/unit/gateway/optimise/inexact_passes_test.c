@@ -80,12 +80,16 @@ static const Rewriting FUSED[] = {
     "w = Const() dtype=float32 value=float32<4,2,3,3>(0.5;-0.25;1.5;0.75;-1)\n"
 #define ONNX_AMOUNTS(numbers) "p = Const() dtype=int64 value=int64<8>(" numbers ")\n"
 
+/* More attributes of an author's own than any op declares. */
+#define OWN_ATTRIBUTES "_a=1 _b=1 _c=1 _d=1 _e=1 _f=1 _g=1 _h=1 _i=1 _j=1 _k=1 _l=1 _m=1 _n=1 _o=1 _p=1 _q=1"
+
 /* Zeros put around an image: as Keras does before a convolution with strides, with other amounts on each side
  * and beside the convolution's own, and as PyTorch exports it. */
 static const Rewriting PADDED[] = {
     {IMAGE "w = Const() dtype=float32 value=float32<3,3,2,2>(0.5;-0.25;1.5;0.75;-1)\n" AMOUNTS(
          "0;0;0;1;0;1;0;0") "p1 = Pad(x, p) T=float32 Tpaddings=int32\n"
-                            "r = DepthwiseConv2dNative(p1, w) T=float32 strides=[1,2,2,1] padding='VALID'\n",
+                            "r = DepthwiseConv2dNative(p1, w) T=float32 strides=[1,2,2,1] "
+                            "padding='VALID' " OWN_ATTRIBUTES "\n",
         NULL, "w = Const()\nr = DepthwiseConv2dNative(_arg_x_0, w)\n", NULL},
     {IMAGE FILTER NUMBER("c", "0")
             AMOUNTS("0;0;3;1;2;0;0;0") "p1 = PadV2(x, p, c) T=float32 Tpaddings=int32\n" PADDED_CONV(
