@@ -16,6 +16,7 @@ enum {
     VECTOR = 8,                  /* elements of a vector, in which short lines are computed */
     LINE_SLACK = 2 * VECTOR,     /* elements behind a line that windows computed in vain may reach */
     SHARED_ELEMENTS = 16 * 1024, /* fewer are not worth handing to another thread */
+    ROWS_KNOWN = 64,             /* rows of a plane that are described once for all planes */
     ROWS_MAX = 16, /* rows whose lines are folded before their windows are: windows that lie beside each other
                     * read other vectors than were stored, and wait until the stores have reached the cache */
 };
@@ -178,66 +179,78 @@ whole_vectors(int64_t count, int64_t room)
     return whole <= room ? whole : count;
 }
 
-/* Returns the first of the lines under a window. */
-static const float *
-first_line(const Pool *pool, const float *plane, int64_t row, const Span *span)
+/* The lines of a plane under a row of the output. */
+typedef struct RowLines {
+    int64_t first; /* element where the first one begins */
+    int64_t last;  /* … and the last one */
+    int64_t count;
+    double part; /* 1 / the lines that a mean counts */
+} RowLines;
+
+static RowLines
+lines_under(const Pool *pool, int64_t row)
 {
     const Extent *rows = &pool->rows;
-    int64_t first = row * rows->stride - rows->before + span->first * rows->dilation;
-    return plane + first * pool->columns.size;
-}
-
-/* A row of the output: the lines of input under it, and the elements that are left from there on. */
-typedef struct Place {
-    const float *x;
-    float *output;
-    int64_t x_left;
-    int64_t output_left;
-    int64_t lines;
-} Place;
-
-static Place
-place_of(const Pool *pool, int64_t plane, int64_t row, int64_t end, const Span *span)
-{
-    int64_t size = pool->rows.size * pool->columns.size;
-    int64_t lines = pool->rows.output * pool->columns.output;
-    const float *x = first_line(pool, pool->x + plane * size, row, span);
-    int64_t last = span->end > span->first ? span->end - span->first - 1 : 0;
-    int64_t read = x - pool->x + last * pool->rows.dilation * pool->columns.size;
-    return (Place){
-        .x = x,
-        .output = pool->z + plane * lines + row * pool->columns.output,
-        .x_left = pool->batch * pool->channels * size - read,
-        .output_left = (end - plane) * lines - row * pool->columns.output,
-        .lines = span->end - span->first,
-    };
+    Span span = span_of(rows, row, pool->counts_padding);
+    int64_t first = (row * rows->stride - rows->before + span.first * rows->dilation) * pool->columns.size;
+    int64_t more = span.end > span.first ? span.end - span.first - 1 : 0;
+    return (RowLines){.first = first,
+        .last = first + more * rows->dilation * pool->columns.size,
+        .count = span.end - span.first,
+        .part = 1 / (double)span.count};
 }
 
 /* A row of the output whose lines are folded. */
 typedef struct FoldedRow {
     float *output;
     int64_t count; /* of windows, with those that fill up a vector */
-    double part;   /* 1 / the lines of input under the row */
+    double part;   /* RowLines' */
 } FoldedRow;
 
-/* The rows of the output from one on. */
+/* The rows of the output of some planes from one on. */
 typedef struct RowWalk {
-    int64_t plane; /* of the next row */
+    const float *x; /* the plane of the next row */
+    float *output;  /* of the next row */
     int64_t row;
-    int64_t end;       /* of planes */
-    int64_t line_step; /* elements of a folded line with its padding */
-    int64_t most;      /* rows that are folded at once */
+    int64_t x_left;             /* elements from there on, of all planes */
+    int64_t output_left;        /* of these planes: 0 at the end */
+    int64_t line_step;          /* elements of a folded line with its padding */
+    int64_t most;               /* rows that are folded at once */
+    RowLines known[ROWS_KNOWN]; /* of the first rows of each plane */
 } RowWalk;
 
 /* `most`: a constant, so that the loops over single rows are those of one row. */
-VECTOR_FUNCTION RowWalk
-walk_rows(const Pool *pool, int64_t first, int64_t end, int64_t most)
+VECTOR_FUNCTION void
+begin_walk(const Pool *pool, int64_t first, int64_t end, int64_t most, RowWalk *walk)
 {
+    int64_t size = pool->rows.size * pool->columns.size;
+    int64_t outputs = pool->rows.output * pool->columns.output;
     int64_t step = line_length(&pool->columns) + LINE_SLACK;
-    return (RowWalk){.plane = first,
-        .end = end,
-        .line_step = step,
-        .most = most == 1 ? 1 : smaller_of(most, (LINE_MAX + LINE_SLACK) / step)};
+    walk->x = pool->x + first * size;
+    walk->output = pool->z + first * outputs;
+    walk->row = 0;
+    walk->x_left = (pool->batch * pool->channels - first) * size;
+    walk->output_left = (end - first) * outputs;
+    walk->line_step = step;
+    walk->most = most == 1 ? 1 : smaller_of(most, (LINE_MAX + LINE_SLACK) / step);
+    for (int64_t row = 0; row < smaller_of(ROWS_KNOWN, pool->rows.output); row++) {
+        walk->known[row] = lines_under(pool, row);
+    }
+}
+
+/* Steps to the next row. */
+static void
+walk_on(const Pool *pool, RowWalk *walk)
+{
+    walk->output += pool->columns.output;
+    walk->output_left -= pool->columns.output;
+    walk->row++;
+    if (walk->row == pool->rows.output) {
+        int64_t size = pool->rows.size * pool->columns.size;
+        walk->row = 0;
+        walk->x += size;
+        walk->x_left -= size;
+    }
 }
 
 /* Folds the lines of the next rows of the output, each into a line of its own, whose padding it restores, and
@@ -247,21 +260,19 @@ walk_rows(const Pool *pool, int64_t first, int64_t end, int64_t most)
     {                                                                                                        \
         const Extent *columns = &pool->columns;                                                              \
         int64_t done = 0;                                                                                    \
-        for (; done < walk->most && walk->plane < walk->end; done++) {                                       \
+        for (; done < walk->most && walk->output_left > 0; done++) {                                         \
             type *line = lines + done * walk->line_step + columns->before;                                   \
-            Span span = span_of(&pool->rows, walk->row, pool->counts_padding);                               \
-            Place place = place_of(pool, walk->plane, walk->row, walk->end, &span);                          \
-            fold_lines(place.x, place.lines, pool->rows.dilation * columns->size,                            \
-                whole_vectors(columns->size, place.x_left), line);                                           \
+            RowLines under = walk->row < ROWS_KNOWN ? walk->known[walk->row] : lines_under(pool, walk->row); \
+            fold_lines(walk->x + under.first, under.count, pool->rows.dilation * columns->size,              \
+                whole_vectors(columns->size, walk->x_left - under.last), line);                              \
             for (int64_t n = 0; n < VECTOR; n++) {                                                           \
                 line[columns->size + n] = (neutral);                                                         \
             }                                                                                                \
-            folded[done] = (FoldedRow){.output = place.output,                                               \
-                .count = columns->stride <= 2 ? whole_vectors(columns->output, place.output_left)            \
+            folded[done] = (FoldedRow){.output = walk->output,                                               \
+                .count = columns->stride <= 2 ? whole_vectors(columns->output, walk->output_left)            \
                                               : columns->output,                                             \
-                .part = 1 / (double)span.count};                                                             \
-            walk->row = walk->row + 1 < pool->rows.output ? walk->row + 1 : 0;                               \
-            walk->plane += walk->row == 0 ? 1 : 0;                                                           \
+                .part = under.part};                                                                         \
+            walk_on(pool, walk);                                                                             \
         }                                                                                                    \
         return done;                                                                                         \
     }
@@ -274,11 +285,12 @@ largest_of_rows(const Pool *pool, int64_t first, int64_t end, int64_t most)
 {
     float lines[LINE_MAX + LINE_SLACK];
     FoldedRow folded[ROWS_MAX];
-    RowWalk walk = walk_rows(pool, first, end, most);
+    RowWalk walk;
+    begin_walk(pool, first, end, most, &walk);
     for (int64_t n = 0; n < walk.most * walk.line_step; n++) {
         lines[n] = -INFINITY;
     }
-    while (walk.plane < end) {
+    while (walk.output_left > 0) {
         int64_t count = fold_largest_rows(pool, &walk, lines, folded);
         for (int64_t row = 0; row < count; row++) {
             largest_of_windows(
@@ -306,11 +318,12 @@ means_of_rows(const Pool *pool, const double *parts, int64_t first, int64_t end,
     double lines[LINE_MAX + LINE_SLACK];
     double sums[LINE_MAX + LINE_SLACK];
     FoldedRow folded[ROWS_MAX];
-    RowWalk walk = walk_rows(pool, first, end, most);
+    RowWalk walk;
+    begin_walk(pool, first, end, most, &walk);
     for (int64_t n = 0; n < walk.most * walk.line_step; n++) {
         lines[n] = 0;
     }
-    while (walk.plane < end) {
+    while (walk.output_left > 0) {
         int64_t count = fold_row_sums(pool, &walk, lines, folded);
         for (int64_t row = 0; row < count; row++) {
             const FoldedRow *to = &folded[row];

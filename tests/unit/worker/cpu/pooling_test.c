@@ -66,6 +66,9 @@ static const NearCase CASES[] = {
         0},
     {"y = onnx::AveragePool(x) T=float32 kernel_shape=[2,2] strides=[2,2]", IMAGES(2, 300, 7, 9), LAST_BIT},
     {"y = onnx::AveragePool(x) T=float32 kernel_shape=[5,5] pads=[2,2,2,2]", IMAGES(1, 60, 13, 13), LAST_BIT},
+    /* Planes of many rows. */
+    {"y = onnx::MaxPool(x) T=float32 kernel_shape=[3,3] pads=[1,1,1,1]", IMAGES(2, 3, 80, 12), 0},
+    {"y = onnx::AveragePool(x) T=float32 kernel_shape=[3,3] pads=[1,1,1,1]", IMAGES(2, 3, 70, 9), LAST_BIT},
     /* Only who reads the indices makes them computed. */
     {"p = onnx::MaxPool(x) T=float32 kernel_shape=[2,2]\nc = Cast(p:1) SrcT=int64 DstT=float32\ny = Neg(c) "
      "T=float32",
