@@ -147,6 +147,7 @@ seal_document(const Partitioning *partitioning, const Part *part, Plan *plan, Pl
         .min_consumer = from->min_consumer,
         .passes_off = passes_off,
         .passes_off_count = pass_set_of_worker(compile->request->signature->options.passes_off, passes_off),
+        .allows_tf32 = compile->request->signature->options.allows_tf32,
     };
     AUTO_BUFFER buffer = {0};
     graphdef_json_write(&buffer, &def);

@@ -112,6 +112,7 @@ write_key(Call *call, Slice graph, Signature *signature)
     buffer_append_byte(&buffer, ',');
     buffer_append_uint64(&buffer, signature->options.slot_count);
     buffer_append_string(&buffer, signature->options.has_soft_placement ? ",1," : ",0,");
+    buffer_append_string(&buffer, signature->options.allows_tf32 ? "1," : "0,");
     buffer_append_uint64(&buffer, signature->options.passes_off);
     for (size_t index = 0; index < signature->feed_count; index++) {
         append_feed(&buffer, &signature->feeds[index]);

@@ -23,6 +23,7 @@ typedef struct PlanOptions {
     PlacementPolicy placement;
     uint32_t slot_count;     /* 1…256; tasks that nodes ask for may add to it */
     uint64_t passes_off;     /* a PassSet (gateway/optimise) */
+    bool allows_tf32;        /* an accelerator may multiply float32 in TF32 */
     bool has_soft_placement; /* A device type or id that no worker has is dropped from a request, not refused.
                               */
 } PlanOptions;

@@ -15,6 +15,7 @@ typedef struct Document {
     int64_t slots;
     Slice passes_off;
     bool has_soft_placement;
+    bool allows_tf32;
     int64_t step_memory_bytes;
     Slice worker_labels;
 } Document;
@@ -84,6 +85,7 @@ session_options_read(Call *call, Slice json, SessionOptions *ret_options)
         {"slots", JSON_INT64, .offset = offsetof(Document, slots), .minimum = 1,
             .maximum = PLAN_SLOT_COUNT_MAX},
         {"soft_placement", JSON_BOOLEAN, .offset = offsetof(Document, has_soft_placement)},
+        {"allow_tf32", JSON_BOOLEAN, .offset = offsetof(Document, allows_tf32)},
         {"passes_off", JSON_TEXT, .offset = offsetof(Document, passes_off)},
         {"step_memory_bytes", JSON_INT64, .offset = offsetof(Document, step_memory_bytes),
             .maximum = BYTES_MAX},
@@ -102,6 +104,7 @@ session_options_read(Call *call, Slice json, SessionOptions *ret_options)
     }
     options.plan.slot_count = (uint32_t)document.slots;
     options.plan.has_soft_placement = document.has_soft_placement;
+    options.plan.allows_tf32 = document.allows_tf32;
     options.step_memory_bytes = (uint64_t)document.step_memory_bytes;
     *ret_options = options;
     return STATUS_OK;

@@ -17,7 +17,7 @@ typedef struct SessionOptions {
 } SessionOptions;
 
 /* Reads {"placement": "local" | "spread", "slots": 1…16, "soft_placement": false,
- * "passes_off": ["identity", …] with "*" for all, "step_memory_bytes": 0…2^53-1,
+ * "allow_tf32": false, "passes_off": ["identity", …] with "*" for all, "step_memory_bytes": 0…2^53-1,
  * "worker_labels": {"zone": "a", …}}. */
 MUST_USE Status session_options_read(Call *call, Slice json, SessionOptions *ret_options);
 

@@ -676,6 +676,7 @@ static const JsonMember graph_members[] = {
     {"versions", JSON_STRUCT, .table = &version_table},
     {"debugInfo", JSON_IGNORED, .offset = 0},
     {"passesOff", .offset = offsetof(GraphDef, passes_off), .read = graph_read_list, .list = &texts},
+    {"allowTf32", JSON_BOOLEAN, .offset = offsetof(GraphDef, allows_tf32)},
 };
 static const JsonTable graph_table = JSON_TABLE("GraphDef", graph_members);
 

@@ -449,5 +449,8 @@ graphdef_json_write(Buffer *buffer, const GraphDef *def)
     write_library(&writer, def);
     write_versions(&writer, def);
     write_passes_off(&writer, def);
+    if (def->allows_tf32) {
+        json_member_boolean(&writer, "allowTf32", true);
+    }
     json_write_object_end(&writer);
 }

@@ -94,6 +94,7 @@ typedef struct GraphDef {
     size_t checkpoint_count;
     const Slice *passes_off; /* of a partition: passes that the worker must not run */
     size_t passes_off_count;
+    bool allows_tf32;      /* of a partition: an accelerator may multiply float32 in TF32 */
     const char **warnings; /* what was left out or changed on import */
     size_t warning_count;
 } GraphDef;

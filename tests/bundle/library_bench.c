@@ -130,7 +130,7 @@ measure_product(const CudaBlas *blas, cublasLtHandle_t handle, int side, size_t 
     BlasPlan plan;
     size_t size = (size_t)side * (size_t)side * dtypes[dtype].size;
     library_must(
-        (int)blas_describe(dtypes[dtype].type, &product, &description, &rest), "describing a product");
+        (int)blas_describe(dtypes[dtype].type, false, &product, &description, &rest), "describing a product");
     library_must((int)blas_plan_describe(blas, &description, NULL, &plan), "a product's descriptors");
     library_must((int)blas_plan_choose(blas, handle, WORKSPACE_SIZE, &plan), "a product's algorithm");
     Case the_case = {.name = "product",

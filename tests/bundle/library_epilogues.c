@@ -85,7 +85,8 @@ activate(const CudaBlas *blas, cublasLtHandle_t handle, const Type *type, cublas
     BlasOperands operands = {
         .left = product.b.data, .right = product.a.data, .output = product.output, .alpha = 1};
     library_must((int)cudaMalloc(&operands.workspace, WORKSPACE_SIZE), "memory of the card");
-    library_must((int)blas_describe(type->type, &product, &description, &rest), "describing a product");
+    library_must(
+        (int)blas_describe(type->type, false, &product, &description, &rest), "describing a product");
     library_must((int)blas_plan_describe(blas, &description, NULL, &plan), "a product's descriptors");
     library_must((int)blas->cublasLtMatmulDescSetAttribute(
                      plan.product, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue),

@@ -73,7 +73,8 @@ measure_product(void)
     BlasOperands operands = {
         .left = product.b.data, .right = product.a.data, .output = product.output, .alpha = 1};
     library_must((int)cudaMalloc(&operands.workspace, WORKSPACE_SIZE), "memory of the card");
-    library_must((int)blas_describe(CUDA_BFLOAT16, &product, &description, &rest), "describing a product");
+    library_must(
+        (int)blas_describe(CUDA_BFLOAT16, false, &product, &description, &rest), "describing a product");
     library_must((int)blas->cublasLtCreate(&handle), "opening cuBLASLt");
     library_must((int)blas_plan_describe(blas, &description, NULL, &plan), "a product's descriptors");
     library_must((int)blas_plan_choose(blas, handle, WORKSPACE_SIZE, &plan), "a product's algorithm");

@@ -25,7 +25,8 @@ leave_or_break(Call *call, Device *device, DeviceLane *lane)
 static Status
 open_device(Call *call, const PluginOptions *options, PluginDevice *ret_device)
 {
-    TestDeviceOptions test = {.host = options->host, .memory = options->memory};
+    TestDeviceOptions test = {
+        .host = options->host, .memory = options->memory, .allows_tf32 = options->allows_tf32};
     Device *device = NULL;
     TRY(test_device_open(call, &test, &device));
     leave_lane = device->leave;
@@ -35,17 +36,20 @@ open_device(Call *call, const PluginOptions *options, PluginDevice *ret_device)
 }
 
 /* Adds a line of JSON to the file that SLUICE_TEST_DEVICE_COUNTS names: how many nodes the device computed,
- * how many it has kernels for and left to the host, and how many tensors were copied during runs. */
+ * how many of them were allowed TF32, how many it has kernels for and left to the host, and how many tensors
+ * were copied during runs. */
 static void
-write_counts(const DeviceCounts *counts)
+write_counts(const Device *device)
 {
+    const DeviceCounts *counts = &device->counts;
     const char *path = getenv("SLUICE_TEST_DEVICE_COUNTS");
     FILE *file = path == NULL ? NULL : fopen(path, "a");
     if (file != NULL) {
         (void)fprintf(file,
-            "{\"computed\": %" PRIu64 ", \"kept\": %" PRIu64 ", \"uploads\": %" PRIu64
+            "{\"computed\": %" PRIu64 ", \"tf32\": %" PRIu64 ", \"kept\": %" PRIu64 ", \"uploads\": %" PRIu64
             ", \"downloads\": %" PRIu64 "}\n",
-            counts->kernels, counts->kept, counts->uploads, counts->downloads);
+            counts->kernels, test_device_counts(device).tf32, counts->kept, counts->uploads,
+            counts->downloads);
         (void)fclose(file);
     }
 }
@@ -53,7 +57,7 @@ write_counts(const DeviceCounts *counts)
 static void
 close_device(PluginDevice *device)
 {
-    write_counts(&device->device->counts);
+    write_counts(device->device);
     test_device_close(device->device);
 }
 

@@ -39,6 +39,7 @@ static size_t row_count;
 static Dtype dtype_now; /* of the case that is run, in place of T */
 static size_t comparison_count;
 static uint64_t drawing; /* what is drawn next */
+static bool allows_tf32;
 
 static void
 release_block(TensorBuffer *buffer)
@@ -104,9 +105,16 @@ cuda_kernels_set_up(void **state)
     card = *bench.card;
     card.allocate = allocate_block;
     card.copy = begin_copy;
+    allows_tf32 = false;
     list_rows();
     arena_free(call.arena);
     return 0;
+}
+
+void
+cuda_kernels_allow_tf32(bool is_allowed)
+{
+    allows_tf32 = is_allowed;
 }
 
 static void
@@ -299,6 +307,7 @@ compute_on_card(Call *call, const Kernel *kernel, const Node *node, const Tensor
         .host = bench.host,
         .lane = bench.lane,
         .host_outputs = kernel->host_outputs,
+        .allows_tf32 = allows_tf32,
         .node = node,
         .inputs = given,
         .input_count = node->input_count,

@@ -22,6 +22,10 @@ typedef struct CudaKernelCase {
 int cuda_kernels_set_up(void **state);
 int cuda_kernels_tear_down(void **state);
 
+/* Says whether kernels may multiply float32 in TF32 from now on, as partitions do; at first, and after each
+ * set-up, they may not. */
+void cuda_kernels_allow_tf32(bool is_allowed);
+
 /* Runs all cases in all dtypes that the kernels take, and fails the test when one differs, or when no dtype
  * of a case is taken. Elements that are written down are of the dtypes that have such: complex ones have
  * none, and nan, inf and fractions are floating. */

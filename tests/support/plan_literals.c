@@ -62,7 +62,8 @@ make_signature(Call *call, const PlanLiteral *literal, Signature *ret_signature)
         .options = {.placement = literal->placement,
             .slot_count = literal->slot_count == 0 ? 1 : literal->slot_count,
             .passes_off = passes_without(literal->passes),
-            .has_soft_placement = literal->has_soft_placement},
+            .has_soft_placement = literal->has_soft_placement,
+            .allows_tf32 = literal->allows_tf32},
     };
     return signature_make(call, SLICE("test"), &given, ret_signature);
 }

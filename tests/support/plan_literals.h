@@ -12,6 +12,7 @@ typedef struct PlanLiteral {
     uint32_t slot_count;     /* 0 means 1 */
     uint32_t slot_count_max; /* 0: as many as a plan can have */
     bool has_soft_placement;
+    bool allows_tf32;
     Dtype feed_dtype;   /* DTYPE_INVALID: the graph's own */
     const char *passes; /* optimising passes that may run, separated by blanks, "*": all; NULL: none */
 } PlanLiteral;

@@ -654,6 +654,7 @@ compute_node(KernelContext *context)
     }
     mutex_lock(&test->lock);
     test->counts.computed++;
+    test->counts.tf32 += context->allows_tf32;
     mutex_unlock(&test->lock);
     return status;
 }
@@ -715,6 +716,7 @@ make_devices(TestDevice *test)
         .isa = "test",
         .thread_count = 1,
         .prefers_channels_last = true,
+        .allows_tf32 = test->options.allows_tf32,
         .memory_number = TEST_MEMORY,
         .allocate = test_allocate,
         .memory = test_memory,

@@ -17,6 +17,7 @@ typedef struct TestDeviceOptions {
     uint32_t seed;
     const char *lacks;     /* an op for which it has no kernel; NULL: none */
     bool captures_nothing; /* every capture is refused */
+    bool allows_tf32;
 } TestDeviceOptions;
 
 /* Makes the device. Its kernels must be registered (kernel_register()) when nodes are assigned to it. */
@@ -29,6 +30,7 @@ void test_device_close(Device *device); /* NULL is allowed */
 /* The work that a device has done. */
 typedef struct TestDeviceCounts {
     uint64_t computed; /* kernels */
+    uint64_t tf32;     /* those of them that were allowed to round to TF32, which none does */
     uint64_t uploads;  /* copies from the host */
     uint64_t downloads;
     uint64_t fences;

@@ -60,6 +60,7 @@ accelerator_read(Call *call, const Config *config, AcceleratorOptions *ret_optio
         .path = config_string(config, "cuda-plugin"),
         .plugin.device = device == NULL ? "" : device,
         .plugin.pinned_memory = (uint64_t)config_integer(config, "cuda-pinned"),
+        .plugin.allows_tf32 = config_boolean(config, "cuda-tf32"),
         .plugin.fuses = config_boolean(config, "cuda-fusion"),
         .plugin.code_folder = config_string(config, "cuda-cache"),
     };

@@ -223,7 +223,7 @@ tell_fault(Device *device)
 }
 
 static Device
-describe_device(const CudaCard *card)
+describe_device(const CudaCard *card, bool allows_tf32)
 {
     return (Device){
         .type = "GPU",
@@ -231,6 +231,7 @@ describe_device(const CudaCard *card)
         .isa = card->isa,
         .thread_count = card->processor_count,
         .prefers_channels_last = cuda_dnn() != NULL,
+        .allows_tf32 = allows_tf32,
         .memory_number = CUDA_MEMORY_NUMBER,
         .allocate = allocate,
         .memory = tell_memory,
@@ -252,16 +253,25 @@ describe_device(const CudaCard *card)
     };
 }
 
-/* Results are only as equal as the libraries that compute them. */
 static void
-add_libraries(CudaCard *card, const PluginLibrary *libraries, size_t count)
+add_to_isa(CudaCard *card, const char *name, const char *version)
+{
+    size_t size = strlen(card->isa);
+    (void)snprintf(card->isa + size, sizeof card->isa - size, "/%s%s", name, version);
+}
+
+/* Results are only as equal as the libraries that compute them, and those of sessions that ask for TF32 as
+ * the workers that let them. */
+static void
+complete_isa(CudaCard *card, const PluginLibrary *libraries, size_t count, bool allows_tf32)
 {
     for (size_t index = 0; index < count; index++) {
-        size_t size = strlen(card->isa);
         if (libraries[index].reason == NULL) {
-            (void)snprintf(card->isa + size, sizeof card->isa - size, "/%s%s", libraries[index].name,
-                libraries[index].version);
+            add_to_isa(card, libraries[index].name, libraries[index].version);
         }
+    }
+    if (!allows_tf32) {
+        add_to_isa(card, "no-tf32", "");
     }
 }
 
@@ -380,8 +390,8 @@ cuda_device_open(Call *call, const PluginOptions *options, PluginDevice *ret_dev
     cuda_events_init(&made->events);
     Status status = cuda_card_choose(call, options->device, &made->card);
     if (status == STATUS_OK) {
-        add_libraries(&made->card, libraries, library_count);
-        made->device = describe_device(&made->card);
+        complete_isa(&made->card, libraries, library_count, options->allows_tf32);
+        made->device = describe_device(&made->card, options->allows_tf32);
         status = open_parts(call, made, options);
     }
     if (status != STATUS_OK) {

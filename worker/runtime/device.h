@@ -163,13 +163,15 @@ struct Device {
     const char *isa;
     int thread_count;
     bool prefers_channels_last; /* of an accelerator: 16-bit convolutions are faster so */
-    uint16_t memory_number;     /* of the memory in which allocate() makes buffers: MEMORY_HOST, or its own */
-    DeviceCounts counts;        /* of an accelerator */
-    uint64_t reserved;          /* atomic: bytes that runs under way were planned to allocate */
-    int64_t partition_count;    /* atomic, of the host: partitions compiled for it and not freed yet */
-    DeviceKeeper keeper;        /* set before the first run */
-    uint64_t constants_max; /* bytes that a partition may keep of what it makes of constants (fold.c); 0: a
-                             * quarter of the memory. Set before the first partition is compiled */
+    bool allows_tf32;        /* of an accelerator: float32 may be multiplied in TF32, where a partition allows
+                              * that too */
+    uint16_t memory_number;  /* of the memory in which allocate() makes buffers: MEMORY_HOST, or its own */
+    DeviceCounts counts;     /* of an accelerator */
+    uint64_t reserved;       /* atomic: bytes that runs under way were planned to allocate */
+    int64_t partition_count; /* atomic, of the host: partitions compiled for it and not freed yet */
+    DeviceKeeper keeper;     /* set before the first run */
+    uint64_t constants_max;  /* bytes that a partition may keep of what it makes of constants (fold.c); 0: a
+                              * quarter of the memory. Set before the first partition is compiled */
     Captures *captures; /* of an accelerator: set before the first partition is compiled; NULL: it captures
                          * nothing */
 

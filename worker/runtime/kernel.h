@@ -43,6 +43,7 @@ typedef struct KernelContext {
     Device *host;          /* makes what host_outputs names; NULL: `device` is the host */
     DeviceLane *lane;      /* the run's, of the accelerator; NULL: the run uses none */
     uint32_t host_outputs; /* the kernel's */
+    bool allows_tf32; /* float32 may be multiplied in TF32: the session asks for it, and the worker lets it */
     const Node *node;
     const void *state;            /* made by create() */
     ResourceContainer *container; /* resources of the session (resource.h); NULL: the run has no session */

@@ -21,7 +21,7 @@ typedef struct PluginBuild {
     uint32_t device_size;
 } PluginBuild;
 
-enum { PLUGIN_VERSION = 4 };
+enum { PLUGIN_VERSION = 5 };
 
 #define PLUGIN_BUILD                                                                                         \
     {                                                                                                        \
@@ -37,8 +37,9 @@ typedef struct PluginOptions {
     int tenant_percent;     /* of the card's memory that may be used; 0: 100 */
     uint64_t pinned_memory; /* bytes of the host's memory through which copies pass */
     const char
-        *libraries; /* folders in which the vendor's libraries are looked for first, with ':' between */
-    bool fuses;     /* kernels are made for groups of element-wise nodes */
+        *libraries;   /* folders in which the vendor's libraries are looked for first, with ':' between */
+    bool allows_tf32; /* float32 is multiplied in TF32 for partitions that allow it */
+    bool fuses;       /* kernels are made for groups of element-wise nodes */
     const char *code_folder; /* in which these are kept; NULL: nowhere */
 } PluginOptions;
 

@@ -126,6 +126,12 @@ static const SettingDefinition definitions[] = {
     {.name = "cuda-libraries",
         .type = SETTING_LIST,
         .meaning = "folders in which cuBLAS, cuDNN and NVRTC are looked for first"},
+    {.name = "cuda-tf32",
+        .type = SETTING_BOOLEAN,
+        .default_value = "true",
+        .meaning =
+            "products and convolutions of float32 are computed in TF32 on the GPU for sessions that ask "
+            "for it (`allow_tf32`), and for no others; false: for none"},
     {.name = "cuda-fusion",
         .type = SETTING_BOOLEAN,
         .default_value = "true",

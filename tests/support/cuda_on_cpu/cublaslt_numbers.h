@@ -18,6 +18,7 @@
     X(CUBLAS_OP_T)                                                                                           \
     X(CUBLAS_COMPUTE_32F)                                                                                    \
     X(CUBLAS_COMPUTE_64F)                                                                                    \
+    X(CUBLAS_COMPUTE_32F_FAST_TF32)                                                                          \
     X(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT)                                                                    \
     X(CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET)                                                           \
     X(CUBLASLT_MATMUL_DESC_TRANSA)                                                                           \

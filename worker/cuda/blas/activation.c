@@ -57,7 +57,8 @@ column_number(size_t column)
     return 1.0F / (float)(1U << column % 4);
 }
 
-/* Only the first term of each sum is not 0: the product of a row's number and a column's, which is exact. */
+/* Only the first term of each sum is not 0: the product of a row's number and a column's, which is exact, in
+ * TF32 too. */
 static void
 fill(CudaType type, Sample *sample)
 {
@@ -100,7 +101,7 @@ multiply(const BlasQuestion *question, const CudaProduct *product, bool is_fused
         .output = product->output,
         .workspace = question->workspace,
         .alpha = product->alpha};
-    BlasRefusal refusal = blas_describe(question->type, product, &description, ret_rest);
+    BlasRefusal refusal = blas_describe(question->type, question->is_tf32, product, &description, ret_rest);
     assert(refusal == BLAS_ACCEPTED);
     if (is_fused) {
         *ret_rest = blas_fuse(ret_rest, &description);

@@ -21,6 +21,7 @@ typedef struct BlasQuestion {
     size_t workspace_size;
     cudaStream_t stream;
     CudaType type;             /* FLOAT16, BFLOAT16 or FLOAT32 */
+    bool is_tf32;              /* FLOAT32 is multiplied so */
     CudaActivation activation; /* RELU or GELU_TANH */
 } BlasQuestion;
 

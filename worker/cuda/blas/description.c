@@ -121,10 +121,12 @@ take_bias(CudaType type, BlasDescription *description, CudaEpilogue *rest)
 }
 
 BlasRefusal
-blas_describe(
-    CudaType type, const CudaProduct *product, BlasDescription *ret_description, CudaEpilogue *ret_rest)
+blas_describe(CudaType type, bool allows_tf32, const CudaProduct *product, BlasDescription *ret_description,
+    CudaEpilogue *ret_rest)
 {
-    BlasDescription description = {.type = (int64_t)type, .batch = count_batches(product)};
+    BlasDescription description = {.type = (int64_t)type,
+        .is_tf32 = allows_tf32 && type == CUDA_FLOAT32,
+        .batch = count_batches(product)};
     CudaEpilogue rest = product->epilogue;
     if (type != CUDA_FLOAT16 && type != CUDA_BFLOAT16 && type != CUDA_FLOAT32 && type != CUDA_FLOAT64) {
         return BLAS_NO_TYPE;

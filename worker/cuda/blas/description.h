@@ -32,6 +32,7 @@ typedef struct BlasMatrix {
 /* All by which the library chooses an algorithm. Compared byte by byte; without padding. */
 typedef struct BlasDescription {
     int64_t type;     /* a CudaType */
+    int64_t is_tf32;  /* float32 is multiplied in TF32: rounded to 11 bits of mantissa, summed in float32 */
     int64_t has_c;    /* a whole matrix */
     int64_t has_bias; /* one number a row of the library's product, which is a column of ours */
     int64_t bias_alignment;
@@ -43,10 +44,10 @@ typedef struct BlasDescription {
     BlasMatrix output;
 } BlasDescription;
 
-/* Describes a product; `ret_rest` gets the steps of its epilogue that the library does not compute. The
- * results mean nothing unless it is BLAS_ACCEPTED. */
-BlasRefusal blas_describe(
-    CudaType type, const CudaProduct *product, BlasDescription *ret_description, CudaEpilogue *ret_rest);
+/* Describes a product, one of float32 in TF32 where that is allowed; `ret_rest` gets the steps of its
+ * epilogue that the library does not compute. The results mean nothing unless it is BLAS_ACCEPTED. */
+BlasRefusal blas_describe(CudaType type, bool allows_tf32, const CudaProduct *product,
+    BlasDescription *ret_description, CudaEpilogue *ret_rest);
 
 /* Adds the activation of the steps that are left, if the library has one of that name and it is all that is
  * left. Returns the steps that are left then. */

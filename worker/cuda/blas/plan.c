@@ -61,7 +61,17 @@ epilogue_of(const BlasDescription *description)
     return has_bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
 }
 
-/* Sums are kept in float for the 16-bit types, and float32 is never rounded to TF32. */
+/* Returns in what the library computes: sums are kept in float for the 16-bit types, and float32 is rounded
+ * to TF32 only where the description says so. */
+static cublasComputeType_t
+compute_type(const BlasDescription *description)
+{
+    if (description->type == (int64_t)CUDA_FLOAT64) {
+        return CUBLAS_COMPUTE_64F;
+    }
+    return description->is_tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+}
+
 static cublasStatus_t
 make_product(const CudaBlas *blas, const BlasDescription *description, const void *bias,
     cublasLtMatmulDesc_t *ret_product)
@@ -69,8 +79,8 @@ make_product(const CudaBlas *blas, const BlasDescription *description, const voi
     bool is_double = description->type == (int64_t)CUDA_FLOAT64;
     cudaDataType type = data_type(description->type);
     cublasLtEpilogue_t epilogue = epilogue_of(description);
-    LIBRARY_TRY(blas->cublasLtMatmulDescCreate(ret_product,
-        is_double ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F, is_double ? CUDA_R_64F : CUDA_R_32F));
+    LIBRARY_TRY(blas->cublasLtMatmulDescCreate(
+        ret_product, compute_type(description), is_double ? CUDA_R_64F : CUDA_R_32F));
     LIBRARY_TRY(set_transpose(blas, *ret_product, CUBLASLT_MATMUL_DESC_TRANSA, &description->left));
     LIBRARY_TRY(set_transpose(blas, *ret_product, CUBLASLT_MATMUL_DESC_TRANSB, &description->right));
     LIBRARY_TRY(blas->cublasLtMatmulDescSetAttribute(

@@ -28,8 +28,9 @@ typedef struct BlasLane {
     CudaLanePart part;       /* first */
     cublasLtHandle_t handle; /* NULL: the library gives none */
     size_t workspace_size;
-    Map *plans;                                        /* KeptPlan by BlasDescription */
-    Verdict activations[CUDA_TYPE_COUNT][ACTIVATIONS]; /* of the library's beside Sluice's */
+    Map *plans; /* KeptPlan by BlasDescription */
+    /* Of the library's activations beside Sluice's, without TF32 and with it. */
+    Verdict activations[2][CUDA_TYPE_COUNT][ACTIVATIONS];
 } BlasLane;
 
 static uint64_t refusals[BLAS_REFUSALS]; /* atomic */
@@ -200,7 +201,7 @@ static Status
 ask_activation(KernelContext *context, BlasLane *lane, const BlasDescription *description, void *workspace,
     bool *ret_is_equal)
 {
-    Verdict *verdict = &lane->activations[description->type][description->activation];
+    Verdict *verdict = &lane->activations[description->is_tf32][description->type][description->activation];
     if (*verdict == UNKNOWN && cuda_lane(context->lane)->captured == NULL) {
         bool is_equal = false;
         BlasQuestion question = {.blas = cuda_blas(),
@@ -209,6 +210,7 @@ ask_activation(KernelContext *context, BlasLane *lane, const BlasDescription *de
             .workspace_size = lane->workspace_size,
             .stream = cuda_stream(context),
             .type = (CudaType)description->type,
+            .is_tf32 = description->is_tf32 != 0,
             .activation = (CudaActivation)description->activation};
         TRY(blas_activation_check(context->call, &question, &is_equal));
         *verdict = is_equal ? EQUAL : DIFFERENT;
@@ -273,8 +275,9 @@ blas_multiply(KernelContext *context, CudaType type, const CudaProduct *product,
     CudaEpilogue *ret_rest)
 {
     BlasDescription description;
-    BlasRefusal refusal =
-        cuda_blas() == NULL ? BLAS_NO_LIBRARY : blas_describe(type, product, &description, ret_rest);
+    BlasRefusal refusal = cuda_blas() == NULL
+                              ? BLAS_NO_LIBRARY
+                              : blas_describe(type, context->allows_tf32, product, &description, ret_rest);
     if (refusal == BLAS_ACCEPTED) {
         TRY(run_product(context, &description, product, ret_rest, &refusal));
     }

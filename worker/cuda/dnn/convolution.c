@@ -148,7 +148,8 @@ dnn_convolve(KernelContext *context, DnnKind kind, CudaType type, const CudaConv
     const CudaDnn *dnn = cuda_dnn();
     Run run = {.context = context, .convolution = convolution};
     DnnRefusal refusal =
-        dnn == NULL ? DNN_NO_LIBRARY : dnn_describe(kind, type, convolution, &run.sums, &run.packing);
+        dnn == NULL ? DNN_NO_LIBRARY
+                    : dnn_describe(kind, type, context->allows_tf32, convolution, &run.sums, &run.packing);
     if (refusal == DNN_ACCEPTED) {
         TRY(dnn_lane_find(context, dnn, &run.lane));
         TRY(run_convolution(&run, &refusal, ret_rest));

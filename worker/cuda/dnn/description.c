@@ -149,12 +149,14 @@ is_step_between_groups_common(const CudaConvolution *convolution)
 }
 
 DnnRefusal
-dnn_describe(DnnKind kind, CudaType type, const CudaConvolution *convolution, DnnDescription *ret_description,
-    CudaMove *ret_packing)
+dnn_describe(DnnKind kind, CudaType type, bool allows_tf32, const CudaConvolution *convolution,
+    DnnDescription *ret_description, CudaMove *ret_packing)
 {
     const CudaWindow *window = &convolution->window;
-    DnnDescription description = {
-        .kind = (int64_t)kind, .type = (int64_t)type, .space_rank = window->rank < 2 ? 2 : window->rank};
+    DnnDescription description = {.kind = (int64_t)kind,
+        .type = (int64_t)type,
+        .is_tf32 = allows_tf32 && type == CUDA_FLOAT32,
+        .space_rank = window->rank < 2 ? 2 : window->rank};
     Lying lying = {{0}, {0}, {0}};
     int rank = SPACE + (int)description.space_rank;
     if (type != CUDA_FLOAT16 && type != CUDA_BFLOAT16 && type != CUDA_FLOAT32) {

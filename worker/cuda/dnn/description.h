@@ -38,6 +38,8 @@ typedef struct DnnTensor {
 typedef struct DnnDescription {
     int64_t kind; /* a DnnKind */
     int64_t type; /* a CudaType */
+    int64_t
+        is_tf32; /* float32 may be multiplied in TF32: rounded to 11 bits of mantissa, summed in float32 */
     int64_t space_rank;
     int64_t stride[DNN_SPACE_MAX];
     int64_t dilation[DNN_SPACE_MAX];
@@ -54,7 +56,7 @@ typedef struct DnnDescription {
 /* Describes the sums of a convolution, or its gradient. `ret_packing` tells how the filter is to be moved,
  * from where it lies to a buffer of its own, which is `to`; a count of 0: it need not be. The gradient of a
  * filter is moved back from there. The results mean nothing unless it is DNN_ACCEPTED. */
-DnnRefusal dnn_describe(DnnKind kind, CudaType type, const CudaConvolution *convolution,
+DnnRefusal dnn_describe(DnnKind kind, CudaType type, bool allows_tf32, const CudaConvolution *convolution,
     DnnDescription *ret_description, CudaMove *ret_packing);
 
 /* Adds those steps of an epilogue that the library may compute. Returns the steps that are left. */

@@ -254,5 +254,6 @@ dnn_convolution_request(const DnnDescription *description)
     return (DnnRequest){.description = slice_of(description, sizeof *description),
         .make_graph = make_convolution_graph,
         .type = (CudaType)description->type,
+        .is_tf32 = description->is_tf32 != 0,
         .what = "planning a convolution"};
 }

@@ -82,6 +82,7 @@ typedef struct DnnRequest {
     Slice description; /* its bytes are all by which the library chooses, and the plan's key */
     DnnMakeGraph make_graph;
     CudaType type;
+    bool is_tf32;     /* tensor cores may multiply float32, which they round to TF32 */
     const char *what; /* is done, in words: "planning a convolution" */
 } DnnRequest;
 

@@ -15,8 +15,20 @@ enum { PROPOSALS_MAX = 64, NOTES_MAX = 32 };
 static const uint32_t forbidden_always = NOTE(REDUCED_PRECISION_REDUCTION) | NOTE(NONDETERMINISTIC) |
                                          NOTE(FFT) | NOTE(WINOGRAD) | NOTE(WINOGRAD_TILE_4x4) |
                                          NOTE(WINOGRAD_TILE_6x6) | NOTE(WINOGRAD_TILE_13x13);
+/* Inputs that are converted to fewer bits may lose bits of their exponents, too: no float32 is. */
+static const uint32_t forbidden_for_float32 = NOTE(DOWN_CONVERT_INPUTS);
 /* Tensor cores round float32 to TF32. */
-static const uint32_t forbidden_for_float32 = NOTE(TENSOR_CORE) | NOTE(DOWN_CONVERT_INPUTS);
+static const uint32_t forbidden_without_tf32 = NOTE(TENSOR_CORE);
+
+static uint32_t
+forbidden_notes(const DnnRequest *request)
+{
+    uint32_t notes = forbidden_always;
+    if (request->type == CUDA_FLOAT32) {
+        notes |= forbidden_for_float32 | (request->is_tf32 ? 0 : forbidden_without_tf32);
+    }
+    return notes;
+}
 
 static cudnnStatus_t
 read_notes(const CudaDnn *dnn, cudnnBackendDescriptor_t engine, uint32_t *ret_notes)
@@ -34,10 +46,9 @@ read_notes(const CudaDnn *dnn, cudnnBackendDescriptor_t engine, uint32_t *ret_no
 
 /* Refuses an engine for the way in which it computes. */
 static cudnnStatus_t
-check_engine(DnnDescriptors *descriptors, cudnnBackendDescriptor_t configuration, CudaType type)
+check_engine(DnnDescriptors *descriptors, cudnnBackendDescriptor_t configuration, uint32_t forbidden)
 {
     const CudaDnn *dnn = descriptors->dnn;
-    uint32_t forbidden = forbidden_always | (type == CUDA_FLOAT32 ? forbidden_for_float32 : 0);
     cudnnBackendDescriptor_t engine = NULL;
     uint32_t notes = 0;
     int64_t count = 0;
@@ -73,12 +84,12 @@ finalize_plan(DnnDescriptors *descriptors, cudnnHandle_t handle, cudnnBackendDes
 
 /* Makes a plan of a proposal, which with all that it is made of moves into the plan's list. */
 static cudnnStatus_t
-try_proposal(cudnnBackendDescriptor_t *configuration, cudnnHandle_t handle, CudaType type,
+try_proposal(cudnnBackendDescriptor_t *configuration, cudnnHandle_t handle, uint32_t forbidden,
     int64_t workspace_size, DnnPlan *plan)
 {
     DnnDescriptors tried = {.dnn = plan->descriptors.dnn};
     cudnnBackendDescriptor_t made = NULL;
-    cudnnStatus_t status = check_engine(&tried, *configuration, type);
+    cudnnStatus_t status = check_engine(&tried, *configuration, forbidden);
     if (status == CUDNN_STATUS_SUCCESS) {
         status = finalize_plan(&tried, handle, *configuration, workspace_size, &made);
     }
@@ -137,10 +148,11 @@ ask_heuristics(const CudaDnn *dnn, cudnnBackendDescriptor_t heuristics, cudnnBac
 /* Takes the first proposal that serves. Without memory no other is tried. */
 static cudnnStatus_t
 take_proposal(
-    Proposals *proposals, cudnnHandle_t handle, CudaType type, int64_t workspace_size, DnnPlan *plan)
+    Proposals *proposals, cudnnHandle_t handle, uint32_t forbidden, int64_t workspace_size, DnnPlan *plan)
 {
     for (int64_t index = 0; index < proposals->count && index < PROPOSALS_MAX; index++) {
-        cudnnStatus_t status = try_proposal(&proposals->items[index], handle, type, workspace_size, plan);
+        cudnnStatus_t status =
+            try_proposal(&proposals->items[index], handle, forbidden, workspace_size, plan);
         if (status == CUDNN_STATUS_SUCCESS || dnn_lacks_memory(status)) {
             return status;
         }
@@ -150,7 +162,7 @@ take_proposal(
 
 static cudnnStatus_t
 choose_in_mode(cudnnBackendHeurMode_t mode, cudnnBackendDescriptor_t graph, cudnnHandle_t handle,
-    CudaType type, int64_t workspace_size, DnnPlan *plan)
+    uint32_t forbidden, int64_t workspace_size, DnnPlan *plan)
 {
     DnnDescriptors heuristics = {.dnn = plan->descriptors.dnn};
     Proposals proposals = {.count = 0};
@@ -160,7 +172,7 @@ choose_in_mode(cudnnBackendHeurMode_t mode, cudnnBackendDescriptor_t graph, cudn
         status = ask_heuristics(heuristics.dnn, asked, graph, mode, &proposals);
     }
     if (status == CUDNN_STATUS_SUCCESS) {
-        status = take_proposal(&proposals, handle, type, workspace_size, plan);
+        status = take_proposal(&proposals, handle, forbidden, workspace_size, plan);
     }
     free_proposals(heuristics.dnn, &proposals);
     dnn_descriptors_done(&heuristics);
@@ -172,14 +184,14 @@ dnn_plan_choose(const CudaDnn *dnn, cudnnHandle_t handle, const DnnRequest *requ
     DnnPlan *ret_plan)
 {
     cudnnBackendDescriptor_t graph = NULL;
+    uint32_t forbidden = forbidden_notes(request);
     *ret_plan = (DnnPlan){.descriptors = {.dnn = dnn}};
     DNN_TRY(request->make_graph(&ret_plan->descriptors, handle, request->description.data, &graph));
     cudnnStatus_t status =
-        choose_in_mode(CUDNN_HEUR_MODE_A, graph, handle, request->type, workspace_size, ret_plan);
+        choose_in_mode(CUDNN_HEUR_MODE_A, graph, handle, forbidden, workspace_size, ret_plan);
     return status == CUDNN_STATUS_SUCCESS || dnn_lacks_memory(status)
                ? status
-               : choose_in_mode(
-                     CUDNN_HEUR_MODE_FALLBACK, graph, handle, request->type, workspace_size, ret_plan);
+               : choose_in_mode(CUDNN_HEUR_MODE_FALLBACK, graph, handle, forbidden, workspace_size, ret_plan);
 }
 
 static cudnnStatus_t

@@ -22,9 +22,9 @@ typedef struct DnnOperands {
 } DnnOperands;
 
 /* Makes the plan that the library thinks fastest, among those that need at most this workspace, whose sums
- * have one order, and that compute in float32 throughout when the type is that. It is not timed: the choice
- * depends on nothing else. CUDNN_STATUS_NOT_SUPPORTED: there is none. `ret_plan` is to be freed also after a
- * failure. */
+ * have one order, and that compute in float32 throughout when the type is that, but for TF32 where the
+ * request allows it. It is not timed: the choice depends on nothing else. CUDNN_STATUS_NOT_SUPPORTED: there
+ * is none. `ret_plan` is to be freed also after a failure. */
 MUST_USE cudnnStatus_t dnn_plan_choose(const CudaDnn *dnn, cudnnHandle_t handle, const DnnRequest *request,
     int64_t workspace_size, DnnPlan *ret_plan);
 

@@ -191,12 +191,15 @@ widen(KernelContext *context, uint32_t input, const Lines *lines, Tensor *ret_wi
     return dequantize(context, matrix, ret_wide, &quantised);
 }
 
+/* Never rounds to TF32: sessions ask for that where their numbers are float32, and these are bytes. */
 static Status
-multiply_floats(KernelContext *context, const Tensor *a, const Tensor *b, const Tensor *output)
+multiply_floats(const KernelContext *context, const Tensor *a, const Tensor *b, const Tensor *output)
 {
+    KernelContext exact = *context;
+    exact.allows_tf32 = false;
     CudaProduct product = operands_product(a, false, b, false);
     product.output = output->data;
-    return output->data == NULL ? STATUS_OK : matmul_enqueue(context, cuda_type(output->dtype), &product);
+    return output->data == NULL ? STATUS_OK : matmul_enqueue(&exact, cuda_type(output->dtype), &product);
 }
 
 static Status

@@ -58,6 +58,8 @@ begin_partition(
         return call_fail_memory(call, "a partition's nodes");
     }
     partition->node_count = partition->graph->node_count;
+    partition->allows_tf32 =
+        def->allows_tf32 && devices.accelerator != NULL && devices.accelerator->allows_tf32;
     partition->weights = blobs == NULL ? NULL : blobs->weights;
     partition->tenant = blobs == NULL ? 0 : blobs->tenant;
     *ret_partition = TAKE(partition);

@@ -222,6 +222,7 @@ compile_function(Call *call, Library *library, const FunctionDef *function, Part
     body->min_consumer = library->def->min_consumer;
     body->passes_off = library->def->passes_off;
     body->passes_off_count = library->def->passes_off_count;
+    body->allows_tf32 = library->def->allows_tf32;
     BlobSource blobs = {
         .context = library, .find = find_blob, .weights = library->weights, .tenant = library->tenant};
     return library->options.compile_body(

@@ -204,6 +204,7 @@ struct Partition {
     uint32_t retval_count;
     uint32_t transfer_count;
     bool has_arena;        /* runs plan their memory (memory_plan.h) */
+    bool allows_tf32;      /* so does the worker's accelerator (KernelContext) */
     bool is_function;      /* the body of one: a run of it is a call */
     size_t constant_bytes; /* of its own: blobs are their source's */
     /* Functions that its nodes may call; NULL: none. The body of a function shares the library of its

@@ -50,6 +50,7 @@ node_context(Ticket *ticket, const ScheduleNode *node, Tensor *inputs, Tensor *o
         .host = ticket->partition->device,
         .lane = ticket->run->lane,
         .host_outputs = device_is_host(node->device) ? 0 : node->kernel->host_outputs,
+        .allows_tf32 = ticket->partition->allows_tf32,
         .node = node->node,
         .state = node->state,
         .container = ticket->run->container,

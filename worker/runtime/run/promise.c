@@ -109,6 +109,7 @@ promise_new(const Ticket *ticket, Activation *activation, const ScheduleNode *no
         .host = ticket->partition->device,
         .lane = ticket->run->lane,
         .host_outputs = device_is_host(node->device) ? 0 : node->kernel->host_outputs,
+        .allows_tf32 = ticket->partition->allows_tf32,
         .node = node->node,
         .state = node->state,
         .container = ticket->run->container,

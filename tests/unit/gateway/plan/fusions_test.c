@@ -1,3 +1,4 @@
+#include "shared/formats/graphdef_json.h"
 #include "tests/support/call_fixture.h"
 #include "tests/support/plan_literals.h"
 
@@ -79,6 +80,26 @@ a_partition_names_what_its_session_does_not_want(void **state)
     assert_non_null(strstr(document, "\"passesOff\":[\"channels_last\",\"elementwise_fusion\"]"));
 }
 
+/* The digest is the name by which workers know a partition. */
+static void
+a_partition_that_allows_tf32_is_another_partition(void **state)
+{
+    Call *call = *state;
+    AUTO_PLAN plain = NULL;
+    AUTO_PLAN rounded = NULL;
+    AUTO_GRAPH_DEF read = NULL;
+    PlanLiteral literal = {.graph = CHAIN, .feeds = "x", .fetches = "c", .passes = ""};
+    assert_status(call, STATUS_OK, plan_literal(call, &literal, &plain));
+    literal.allows_tf32 = true;
+    assert_status(call, STATUS_OK, plan_literal(call, &literal, &rounded));
+    assert_null(strstr(plain->partitions[0].document.data, "allowTf32"));
+    assert_non_null(strstr(rounded->partitions[0].document.data, "\"allowTf32\":true"));
+    assert_memory_not_equal(
+        plain->partitions[0].digest, rounded->partitions[0].digest, sizeof plain->partitions[0].digest);
+    assert_status(call, STATUS_OK, graphdef_json_read(call, rounded->partitions[0].document, &read));
+    assert_true(read->allows_tf32);
+}
+
 int
 main(void)
 {
@@ -86,6 +107,7 @@ main(void)
         CALL_TEST(a_plan_tells_what_workers_compute_together),
         CALL_TEST(what_is_fetched_stays),
         CALL_TEST(what_another_slot_reads_stays),
+        CALL_TEST(a_partition_that_allows_tf32_is_another_partition),
         CALL_TEST(a_partition_names_what_its_session_does_not_want),
     };
     return cmocka_run_group_tests_name("gateway/plan/fusions", tests, NULL, NULL);

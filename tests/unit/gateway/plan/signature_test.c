@@ -70,6 +70,7 @@ whatever_changes_the_plan_changes_the_key(void **state)
         {.fetches = sorted, .fetch_count = 2, .options = {.slot_count = 2}},
         {.fetches = sorted, .fetch_count = 2, .options = {.slot_count = 1, .placement = PLACEMENT_SPREAD}},
         {.fetches = sorted, .fetch_count = 2, .options = {.slot_count = 1, .has_soft_placement = true}},
+        {.fetches = sorted, .fetch_count = 2, .options = {.slot_count = 1, .allows_tf32 = true}},
         {.feeds = sorted_feeds,
             .feed_count = 1,
             .fetches = sorted,

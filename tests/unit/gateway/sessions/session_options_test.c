@@ -15,6 +15,7 @@ what_is_not_said_has_a_default(void **state)
     assert_int_equal(options.step_memory_bytes, 0);
     assert_string_equal(options.worker_labels, "");
     assert_false(options.plan.has_soft_placement);
+    assert_false(options.plan.allows_tf32);
 }
 
 static void
@@ -26,11 +27,13 @@ every_option_is_read(void **state)
     assert_true(pass_set_add(&identity, SLICE("identity")));
     assert_status(call, STATUS_OK,
         session_options_read(call,
-            SLICE("{\"placement\":\"spread\",\"slots\":16,\"soft_placement\":true,\"passes_off\":["
+            SLICE("{\"placement\":\"spread\",\"slots\":16,\"soft_placement\":true,\"allow_tf32\":true,"
+                  "\"passes_off\":["
                   "\"identity\"],\"step_memory_bytes\":9007199254740991,\"worker_labels\":{\"zone\":\"a\","
                   "\"gpu\":\"h100\"}}"),
             &options));
     assert_true(options.plan.has_soft_placement);
+    assert_true(options.plan.allows_tf32);
     assert_int_equal(options.plan.placement, PLACEMENT_SPREAD);
     assert_int_equal(options.plan.slot_count, 16);
     assert_int_equal(options.plan.passes_off, identity);
@@ -58,6 +61,7 @@ wrong_options_are_refused_and_change_nothing(void **state)
         "{\"slots\":0}",
         "{\"slots\":17}",
         "{\"soft_placement\":1}",
+        "{\"allow_tf32\":\"yes\"}",
         "{\"step_memory_bytes\":-1}",
         "{\"step_memory_bytes\":9007199254740992}",
         "{\"step_memory_bytes\":\"1MiB\"}",

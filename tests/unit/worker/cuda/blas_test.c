@@ -28,6 +28,7 @@ typedef struct FakeProduct {
     cublasOperation_t right;
     cublasLtEpilogue_t epilogue;
     const void *bias;
+    cublasComputeType_t compute;
 } FakeProduct;
 
 static struct {
@@ -41,6 +42,7 @@ static struct {
     bool loses_nan;                   /* in ReLU */
     CudaActivation gelu;              /* what GELU is */
     cublasLtEpilogue_t last_epilogue; /* of a product */
+    cublasComputeType_t last_compute;
 } fake;
 
 static cublasStatus_t
@@ -105,6 +107,7 @@ fake_product_create(cublasLtMatmulDesc_t *desc, cublasComputeType_t compute, cud
     assert_int_equal(compute == CUBLAS_COMPUTE_64F, scale == CUDA_R_64F);
     FakeProduct *made = memory_new(1, sizeof *made);
     assert_non_null(made);
+    made->compute = compute;
     fake.descriptors++;
     *desc = (cublasLtMatmulDesc_t)(void *)made;
     return CUBLAS_STATUS_SUCCESS;
@@ -276,6 +279,7 @@ fake_matmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc, const void *alph
         .epilogue = read_epilogue(product),
     };
     fake.last_epilogue = product->epilogue;
+    fake.last_compute = product->compute;
     if (plain.beta != 0) {
         plain.c = view(c, addend, true);
     }
@@ -537,6 +541,62 @@ an_algorithm_is_chosen_once_for_each_shape(void **state)
 }
 
 static void
+float32_is_multiplied_in_tf32_only_where_that_is_allowed(void **state)
+{
+    (void)state;
+    static const cublasComputeType_t allowed[] = {
+        CUBLAS_COMPUTE_32F, CUBLAS_COMPUTE_32F, CUBLAS_COMPUTE_32F_FAST_TF32, CUBLAS_COMPUTE_64F};
+    CudaKernelCase product = {.op = "MatMul", .inputs = {"T[5,7] numbers 1", "T[7,3] numbers 2"}};
+    _Static_assert(COUNT_OF(allowed) == COUNT_OF(floats), "one for each dtype");
+    for (size_t index = 0; index < COUNT_OF(floats); index++) {
+        compare(&product, 1, &floats[index], 1, 0);
+        assert_int_equal(
+            fake.last_compute, floats[index] == DTYPE_FLOAT64 ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F);
+        (void)cuda_kernels_set_up(NULL);
+        cuda_kernels_allow_tf32(true);
+        cuda_kernels_compare_in(&product, 1, &floats[index], 1);
+        (void)cuda_kernels_tear_down(NULL);
+        assert_int_equal(fake.last_compute, allowed[index]);
+    }
+}
+
+/* A question about an activation takes four products, and is asked twice. */
+static void
+a_plan_in_tf32_is_another_plan(void **state)
+{
+    (void)state;
+    enum { PRODUCTS_OF_QUESTIONS = 2 * 4, PLANS = 2 };
+    static const Dtype one[] = {DTYPE_FLOAT32};
+    static const bool turns[] = {false, true, false, true};
+    CudaKernelCase product = FUSED_PRODUCT("BiasAdd,Relu", "T[5] numbers 3");
+    (void)cuda_kernels_set_up(NULL);
+    for (size_t turn = 0; turn < COUNT_OF(turns); turn++) {
+        cuda_kernels_allow_tf32(turns[turn]);
+        cuda_kernels_compare_in(&product, 1, one, 1);
+        assert_int_equal(fake.last_compute, turns[turn] ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F);
+    }
+    (void)cuda_kernels_tear_down(NULL);
+    assert_int_equal(fake.products, PRODUCTS_OF_QUESTIONS + COUNT_OF(turns));
+    assert_int_equal(fake.heuristics, PRODUCTS_OF_QUESTIONS + PLANS);
+}
+
+static void
+products_of_bytes_are_never_rounded_to_tf32(void **state)
+{
+    (void)state;
+    static const Dtype one[] = {DTYPE_INT8};
+    CudaKernelCase product = {.op = "onnx::QLinearMatMul",
+        .inputs = {"T[3,4] numbers 1", "float32[] 0.5", "T[] 1", "T[4,5] numbers 2", "float32[] 0.25",
+            "T[] 2", "float32[] 0.5", "T[] 3"}};
+    (void)cuda_kernels_set_up(NULL);
+    cuda_kernels_allow_tf32(true);
+    cuda_kernels_compare_in(&product, 1, one, 1);
+    (void)cuda_kernels_tear_down(NULL);
+    assert_int_equal(fake.products, 1);
+    assert_int_equal(fake.last_compute, CUBLAS_COMPUTE_32F);
+}
+
+static void
 what_the_library_refuses_is_asked_once_and_computed_plainly(void **state)
 {
     (void)state;
@@ -623,7 +683,8 @@ the_real_library_takes_the_descriptors(void **state)
         BlasDescription description;
         CudaEpilogue rest;
         BlasPlan plan;
-        assert_int_equal(blas_describe(type, &product, &description, &rest), BLAS_ACCEPTED);
+        assert_int_equal(blas_describe(type, true, &product, &description, &rest), BLAS_ACCEPTED);
+        assert_int_equal(description.is_tf32, type == CUDA_FLOAT32);
         rest = blas_fuse(&rest, &description);
         assert_int_equal(cuda_epilogue_is_empty(&rest),
             type == CUDA_FLOAT32 ||
@@ -646,6 +707,9 @@ main(void)
         cmocka_unit_test_setup(a_gelu_by_the_error_function_is_not_that_by_tanh, reset_fake),
         cmocka_unit_test_setup(activations_that_the_library_refuses_are_computed_behind, reset_fake),
         cmocka_unit_test_setup(an_algorithm_is_chosen_once_for_each_shape, reset_fake),
+        cmocka_unit_test_setup(float32_is_multiplied_in_tf32_only_where_that_is_allowed, reset_fake),
+        cmocka_unit_test_setup(a_plan_in_tf32_is_another_plan, reset_fake),
+        cmocka_unit_test_setup(products_of_bytes_are_never_rounded_to_tf32, reset_fake),
         cmocka_unit_test_setup(what_the_library_refuses_is_asked_once_and_computed_plainly, reset_fake),
         cmocka_unit_test_setup(a_library_without_a_handle_is_left_alone, reset_fake),
         cmocka_unit_test_setup(integers_are_the_plain_kernels, reset_fake),

@@ -165,7 +165,8 @@ engines_that_may_not_be_used_are_passed_over(void **state)
     (void)state;
     static const uint32_t always[] = {NOTE(REDUCED_PRECISION_REDUCTION), NOTE(NONDETERMINISTIC), NOTE(FFT),
         NOTE(WINOGRAD), NOTE(WINOGRAD) | NOTE(WINOGRAD_TILE_4x4)};
-    static const uint32_t for_float32[] = {NOTE(TENSOR_CORE), NOTE(DOWN_CONVERT_INPUTS)};
+    static const uint32_t for_float32[] = {
+        NOTE(TENSOR_CORE), NOTE(DOWN_CONVERT_INPUTS), NOTE(TENSOR_CORE) | NOTE(DOWN_CONVERT_INPUTS)};
     for (size_t dtype = 0; dtype < COUNT_OF(floats); dtype++) {
         for (size_t index = 0; index < COUNT_OF(always) + COUNT_OF(for_float32); index++) {
             bool is_usual = index >= COUNT_OF(always);
@@ -179,6 +180,124 @@ engines_that_may_not_be_used_are_passed_over(void **state)
             assert_int_equal(fake_cudnn.last_engine, is_allowed ? 0 : 1);
         }
     }
+}
+
+/* A convolution of one element by one weight, in the lane of a card. */
+typedef struct Lone {
+    CudaBench bench;
+    Call call;
+    TensorBuffer *memory;
+    Tensor inputs[2];
+    KernelContext context;
+    Node node;
+    CudaConvolution convolution;
+} Lone;
+
+static void
+open_lone(Lone *lone)
+{
+    *lone = (Lone){.call = {.arena = arena_new(MIB)}, .node = {.name = SLICE("conv")}};
+    cuda_on_cpu_reset(false);
+    lone->bench = cuda_bench_open(&lone->call, "", 64 * MIB, 4 * MIB);
+    lone->memory = cuda_bench_new(&lone->bench, MIB);
+    float *data = lone->memory->data;
+    lone->inputs[0].dtype = lone->inputs[1].dtype = DTYPE_FLOAT32;
+    lone->context = (KernelContext){.call = &lone->call,
+        .device = lone->bench.card,
+        .host = lone->bench.host,
+        .lane = lone->bench.lane,
+        .node = &lone->node,
+        .inputs = lone->inputs,
+        .input_count = 2};
+    lone->convolution = (CudaConvolution){
+        .window = {.rank = 1,
+            .batch = 1,
+            .channels = 1,
+            .input_size = {1, 1, 1, 1},
+            .output_size = {1, 1, 1, 1},
+            .size = {1, 1, 1, 1},
+            .stride = {1, 1, 1, 1},
+            .dilation = {1, 1, 1, 1}},
+        .groups = 1,
+        .inputs = 1,
+        .outputs = 1,
+        .input = data,
+        .filter = data + 64,
+        .output = data + 128,
+    };
+}
+
+static Status
+convolve_lone(Lone *lone, DnnRefusal *ret_refusal)
+{
+    CudaEpilogue rest;
+    Call leaving = {0};
+    lone->bench.card->enter(lone->bench.card, lone->bench.lane);
+    Status status =
+        dnn_convolve(&lone->context, DNN_FORWARD, CUDA_FLOAT32, &lone->convolution, ret_refusal, &rest);
+    assert_status(&leaving, STATUS_OK, lone->bench.card->leave(&leaving, lone->bench.card, lone->bench.lane));
+    return status;
+}
+
+static void
+close_lone(Lone *lone)
+{
+    char message[ERROR_MESSAGE_SIZE];
+    assert_int_equal(cuda_bench_fence(&lone->bench, message), STATUS_OK);
+    tensor_buffer_unref(lone->memory);
+    cuda_bench_close(&lone->bench);
+    arena_free(lone->call.arena);
+    assert_int_equal(fake_cudnn.descriptors, 0);
+    assert_int_equal(fake_cudnn.handles, 0);
+}
+
+/* Returns which engine computes a convolution of float32: 0, that of these notes, or 1, one without notes. */
+static int
+choose_engine(uint32_t notes, bool allows_tf32)
+{
+    Lone lone;
+    DnnRefusal refusal = DNN_NO_ENGINE;
+    fake_cudnn_reset();
+    fake_cudnn.engines[0].notes = notes;
+    fake_cudnn.engines[1].mode = CUDNN_HEUR_MODE_A;
+    fake_cudnn.engine_count = 2;
+    open_lone(&lone);
+    lone.context.allows_tf32 = allows_tf32;
+    assert_int_equal(convolve_lone(&lone, &refusal), STATUS_OK);
+    assert_int_equal(refusal, DNN_ACCEPTED);
+    close_lone(&lone);
+    return fake_cudnn.last_engine;
+}
+
+static void
+tensor_cores_compute_float32_only_where_tf32_is_allowed(void **state)
+{
+    (void)state;
+    assert_int_equal(choose_engine(NOTE(TENSOR_CORE), false), 1);
+    assert_int_equal(choose_engine(NOTE(TENSOR_CORE), true), 0);
+    assert_int_equal(choose_engine(NOTE(DOWN_CONVERT_INPUTS), true), 1);
+    assert_int_equal(choose_engine(NOTE(TENSOR_CORE) | NOTE(DOWN_CONVERT_INPUTS), true), 1);
+    assert_int_equal(choose_engine(NOTE(TENSOR_CORE) | NOTE(NONDETERMINISTIC), true), 1);
+}
+
+static void
+a_plan_with_tensor_cores_is_another_plan(void **state)
+{
+    (void)state;
+    static const bool turns[] = {false, true, false, true};
+    Lone lone;
+    DnnRefusal refusal = DNN_NO_ENGINE;
+    fake_cudnn.engines[0].notes = NOTE(TENSOR_CORE);
+    fake_cudnn.engines[1].mode = CUDNN_HEUR_MODE_A;
+    fake_cudnn.engine_count = 2;
+    open_lone(&lone);
+    for (size_t turn = 0; turn < COUNT_OF(turns); turn++) {
+        lone.context.allows_tf32 = turns[turn];
+        assert_int_equal(convolve_lone(&lone, &refusal), STATUS_OK);
+        assert_int_equal(fake_cudnn.last_engine, turns[turn] ? 0 : 1);
+    }
+    assert_int_equal(fake_cudnn.heuristics, 2);
+    close_lone(&lone);
 }
 
 static void
@@ -347,75 +466,6 @@ attention_that_the_library_refuses_is_the_plain_kernels(void **state)
     table = NULL;
     COMPARE(cases, narrow);
     assert_int_equal(attentions_of(DNN_NO_LIBRARY), COUNT_OF(cases) * COUNT_OF(narrow));
-}
-
-/* A convolution of one element by one weight, in the lane of a card. */
-typedef struct Lone {
-    CudaBench bench;
-    Call call;
-    TensorBuffer *memory;
-    Tensor inputs[2];
-    KernelContext context;
-    Node node;
-    CudaConvolution convolution;
-} Lone;
-
-static void
-open_lone(Lone *lone)
-{
-    *lone = (Lone){.call = {.arena = arena_new(MIB)}, .node = {.name = SLICE("conv")}};
-    cuda_on_cpu_reset(false);
-    lone->bench = cuda_bench_open(&lone->call, "", 64 * MIB, 4 * MIB);
-    lone->memory = cuda_bench_new(&lone->bench, MIB);
-    float *data = lone->memory->data;
-    lone->inputs[0].dtype = lone->inputs[1].dtype = DTYPE_FLOAT32;
-    lone->context = (KernelContext){.call = &lone->call,
-        .device = lone->bench.card,
-        .host = lone->bench.host,
-        .lane = lone->bench.lane,
-        .node = &lone->node,
-        .inputs = lone->inputs,
-        .input_count = 2};
-    lone->convolution = (CudaConvolution){
-        .window = {.rank = 1,
-            .batch = 1,
-            .channels = 1,
-            .input_size = {1, 1, 1, 1},
-            .output_size = {1, 1, 1, 1},
-            .size = {1, 1, 1, 1},
-            .stride = {1, 1, 1, 1},
-            .dilation = {1, 1, 1, 1}},
-        .groups = 1,
-        .inputs = 1,
-        .outputs = 1,
-        .input = data,
-        .filter = data + 64,
-        .output = data + 128,
-    };
-}
-
-static Status
-convolve_lone(Lone *lone, DnnRefusal *ret_refusal)
-{
-    CudaEpilogue rest;
-    Call leaving = {0};
-    lone->bench.card->enter(lone->bench.card, lone->bench.lane);
-    Status status =
-        dnn_convolve(&lone->context, DNN_FORWARD, CUDA_FLOAT32, &lone->convolution, ret_refusal, &rest);
-    assert_status(&leaving, STATUS_OK, lone->bench.card->leave(&leaving, lone->bench.card, lone->bench.lane));
-    return status;
-}
-
-static void
-close_lone(Lone *lone)
-{
-    char message[ERROR_MESSAGE_SIZE];
-    assert_int_equal(cuda_bench_fence(&lone->bench, message), STATUS_OK);
-    tensor_buffer_unref(lone->memory);
-    cuda_bench_close(&lone->bench);
-    arena_free(lone->call.arena);
-    assert_int_equal(fake_cudnn.descriptors, 0);
-    assert_int_equal(fake_cudnn.handles, 0);
 }
 
 static void
@@ -675,7 +725,7 @@ the_real_library_plans_all_forms(void **state)
     (void)real.dnn.cudnnBackendDestroyDescriptor(real.card);
 }
 
-/* A convolution of bfloat16 by a filter of 1 × 1, over an image of `side` × `side`. */
+/* A convolution by a filter of 1 × 1, over an image of `side` × `side`. */
 static CudaConvolution
 describe_narrow(int64_t channels, int64_t outputs, int64_t side, bool is_channels_last)
 {
@@ -703,22 +753,29 @@ describe_narrow(int64_t channels, int64_t outputs, int64_t side, bool is_channel
     return described;
 }
 
-/* Returns how much memory the library wants beside the operands of the plan that is chosen. */
-static int64_t
-workspace_of(const CudaConvolution *described)
+static DnnPlan
+choose_plan(const CudaConvolution *described, CudaType type, bool allows_tf32)
 {
     enum { MOST = 64 << 20 };
     DnnDescription description;
     CudaMove packing;
     DnnPlan plan;
-    int64_t size = 0;
-    int64_t count = 0;
     assert_int_equal(
-        dnn_describe(DNN_FORWARD, CUDA_BFLOAT16, described, &description, &packing), DNN_ACCEPTED);
+        dnn_describe(DNN_FORWARD, type, allows_tf32, described, &description, &packing), DNN_ACCEPTED);
     assert_int_equal(packing.count, 0);
     DnnRequest request = dnn_convolution_request(&description);
     assert_int_equal(
         dnn_plan_choose(table, (cudnnHandle_t)&fake_cudnn, &request, MOST, &plan), CUDNN_STATUS_SUCCESS);
+    return plan;
+}
+
+/* Returns how much memory the library wants beside the operands of the plan that is chosen. */
+static int64_t
+workspace_of(const CudaConvolution *described)
+{
+    int64_t size = 0;
+    int64_t count = 0;
+    DnnPlan plan = choose_plan(described, CUDA_BFLOAT16, false);
     assert_int_equal(real.dnn.cudnnBackendGetAttribute(plan.plan, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE,
                          CUDNN_TYPE_INT64, 1, &count, &size),
         CUDNN_STATUS_SUCCESS);
@@ -749,6 +806,49 @@ the_real_library_copies_images_whose_channels_are_first(void **state)
     CudaConvolution last = describe_narrow(CHANNELS, OUTPUTS, SIDE, true);
     assert_true(workspace_of(&first) >= COPIES);
     assert_true(workspace_of(&last) < LITTLE);
+    (void)real.dnn.cudnnBackendDestroyDescriptor(real.card);
+}
+
+/* Returns the notes of the engine that is chosen; the plan's list ends with the engine and the plan itself.
+ */
+static uint32_t
+notes_of(const CudaConvolution *described, bool allows_tf32)
+{
+    enum { NOTES_MAX = 32 };
+    cudnnBackendNumericalNote_t notes[NOTES_MAX];
+    uint32_t all = 0;
+    int64_t count = 0;
+    DnnPlan plan = choose_plan(described, CUDA_FLOAT32, allows_tf32);
+    cudnnBackendDescriptor_t engine = plan.descriptors.items[plan.descriptors.count - 2];
+    assert_int_equal(real.dnn.cudnnBackendGetAttribute(engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE,
+                         CUDNN_TYPE_NUMERICAL_NOTE, NOTES_MAX, &count, notes),
+        CUDNN_STATUS_SUCCESS);
+    for (int64_t index = 0; index < count; index++) {
+        all |= 1U << (unsigned)notes[index];
+    }
+    dnn_plan_done(&plan);
+    return all;
+}
+
+/* Where TF32 is allowed, the real library's choice is an engine of tensor cores that converts to nothing
+ * narrower; where it is not, one without them. */
+static void
+the_real_library_has_tensor_cores_for_tf32(void **state)
+{
+    (void)state;
+    enum { CHANNELS = 256, SIDE = 56 }; /* large enough for the library to think tensor cores the fastest */
+    if (!open_real()) {
+        return;
+    }
+    describe_card();
+    CudaDnn wrapped = wrap_real();
+    table = &wrapped;
+    for (int is_channels_last = 0; is_channels_last <= 1; is_channels_last++) {
+        CudaConvolution described = describe_narrow(CHANNELS, CHANNELS, SIDE, is_channels_last != 0);
+        uint32_t cores = NOTE(TENSOR_CORE) | NOTE(DOWN_CONVERT_INPUTS);
+        assert_int_equal(notes_of(&described, true) & cores, NOTE(TENSOR_CORE));
+        assert_int_equal(notes_of(&described, false) & cores, 0);
+    }
     (void)real.dnn.cudnnBackendDestroyDescriptor(real.card);
 }
 
@@ -787,6 +887,8 @@ main(void)
         cmocka_unit_test_setup(doubles_and_four_dimensions_are_the_plain_kernels, reset),
         cmocka_unit_test_setup(a_plan_is_chosen_once_for_each_shape, reset),
         cmocka_unit_test_setup(engines_that_may_not_be_used_are_passed_over, reset),
+        cmocka_unit_test_setup(tensor_cores_compute_float32_only_where_tf32_is_allowed, reset),
+        cmocka_unit_test_setup(a_plan_with_tensor_cores_is_another_plan, reset),
         cmocka_unit_test_setup(engines_that_fail_or_want_more_memory_are_passed_over, reset),
         cmocka_unit_test_setup(steps_that_no_engine_fuses_are_computed_behind, reset),
         cmocka_unit_test_setup(what_the_library_refuses_is_asked_once_and_computed_plainly, reset),
@@ -801,6 +903,7 @@ main(void)
         cmocka_unit_test_setup(the_real_library_plans_attention, reset),
         cmocka_unit_test_setup(the_real_library_plans_all_forms, reset),
         cmocka_unit_test_setup(the_real_library_copies_images_whose_channels_are_first, reset),
+        cmocka_unit_test_setup(the_real_library_has_tensor_cores_for_tf32, reset),
     };
     return cmocka_run_group_tests_name("worker/cuda/dnn", tests, NULL, NULL);
 }

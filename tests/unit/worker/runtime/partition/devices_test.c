@@ -423,6 +423,54 @@ functions_without_kernels_there_are_called_alike(void **state)
     fixture_end(&fixture);
 }
 
+/* Runs a node of a graph and one of a function on the device. Returns how many of the two were allowed TF32.
+ */
+static uint64_t
+count_tf32(bool partition_allows, bool device_allows)
+{
+    RunFixture fixture;
+    RunOutcome outcome = {0};
+    MissingBlobs missing = {0};
+    Partition *partition = NULL;
+    AUTO_GRAPH_DEF def = graph_literal(
+        "function double() -> ()\n"
+        "d/x = _Arg() T=float32 index=0\n"
+        "d/y = Add(d/x, d/x) T=float32\n"
+        "d/out = _Retval(d/y) T=float32 index=0\n"
+        "end\n"
+        "x = _Arg() T=float32 index=0\n"
+        "p = Const() dtype=bool value=bool(1)\n"
+        "f = _Branch(p, x) Tindex=bool Tin=[float32] Tout=[float32] branches=[@double,@double]\n"
+        "n = Neg(f) T=float32\n"
+        "out = _Retval(n) T=float32 index=0\n");
+    assert_non_null(def);
+    fixture_begin_accelerated(&fixture, 2);
+    def->allows_tf32 = partition_allows;
+    fixture.accelerator->allows_tf32 = device_allows;
+    assert_status(&fixture.call, STATUS_OK,
+        partition_compile(&fixture.call, def, fixture_devices(&fixture), NULL, &missing, &partition));
+    Tensor args[1] = {fixture_vector(&fixture, 3, 1)};
+    fixture_run(&fixture, partition, NULL, args, 1, &outcome);
+    assert_string_equal(outcome.message, "");
+    assert_float_equal(tensor_float(&outcome.outputs[0], 2), -2, 0);
+    TestDeviceCounts counts = test_device_counts(fixture.accelerator);
+    assert_int_equal(counts.computed, 2);
+    outcome_clear(&outcome);
+    partition_unref(partition);
+    fixture_end(&fixture);
+    return counts.tf32;
+}
+
+static void
+tf32_is_allowed_where_both_the_partition_and_the_device_allow_it(void **state)
+{
+    (void)state;
+    assert_int_equal(count_tf32(false, false), 0);
+    assert_int_equal(count_tf32(false, true), 0);
+    assert_int_equal(count_tf32(true, false), 0);
+    assert_int_equal(count_tf32(true, true), 2);
+}
+
 static void
 a_device_out_of_service_takes_no_runs(void **state)
 {
@@ -514,6 +562,7 @@ main(void)
         cmocka_unit_test(a_loop_waits_for_no_copy),
         cmocka_unit_test(calls_take_and_give_tensors_where_they_lie),
         cmocka_unit_test(functions_without_kernels_there_are_called_alike),
+        cmocka_unit_test(tf32_is_allowed_where_both_the_partition_and_the_device_allow_it),
         cmocka_unit_test(a_device_out_of_service_takes_no_runs),
         cmocka_unit_test(a_full_device_fails_the_step_alone),
         cmocka_unit_test(a_host_read_of_foreign_memory_ends_the_process),
