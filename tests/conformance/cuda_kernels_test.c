@@ -140,6 +140,7 @@ static const CudaKernelCase specials[] = {
     {"Igammac", NULL, {"T[8] 1 2 30 0 -1 nan 2 2", "T[8] 0.5 3 20 1 1 1 0 inf"}},
     {"Betainc", NULL, {"T[6] 1 2 30 0 2 2", "T[6] 0.5 3 20 1 2 2", "T[6] 0.25 0.5 0.75 0.5 0 1.5"}},
     {"NextAfter", NULL, {"T[6] 0 1 1 inf nan -0", "T[6] 1 2 -2 0 1 0"}},
+    {"onnx::Shrink", "lambd=1.5; bias=0.5", {"T[9] -2 -1.5 -1 -0 1 1.5 2 inf nan"}},
 };
 
 static const CudaKernelCase generated[] = {

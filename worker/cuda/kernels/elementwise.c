@@ -117,6 +117,7 @@ typedef struct MapOp {
     X("onnx::HardSigmoid", HARD_SIGMOID, "alpha", "beta")                                                    \
     X("onnx::HardSwish", HARD_SWISH, NULL, NULL)                                                             \
     X("onnx::ThresholdedRelu", THRESHOLDED_RELU, "alpha", NULL)                                              \
+    X("onnx::Shrink", SHRINK, "lambd", "bias")                                                               \
     X("onnx::Swish", SWISH, "alpha", NULL)                                                                   \
     X("onnx::Mish", MISH, NULL, NULL)                                                                        \
     X("onnx::Gelu", GELU, NULL, NULL)                                                                        \

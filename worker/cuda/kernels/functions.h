@@ -40,6 +40,7 @@
     X(HARD_SIGMOID, 1, clamp_between(p *a + q, NUMBER(0), NUMBER(1)))                                        \
     X(HARD_SWISH, 1, a *clamp_between((a + 3) / 6, NUMBER(0), NUMBER(1)))                                    \
     X(THRESHOLDED_RELU, 1, a > p ? a : 0)                                                                    \
+    X(SHRINK, 1, a<-p ? a + q : a> p ? a - q : 0)                                                            \
     X(CELU, 1, a < 0 ? p * expm1(a / p) : a)                                                                 \
     X(SWISH, 1, a / (1 + exp(-p * a)))                                                                       \
     X(MISH, 1, a *tanh(softplus(a)))                                                                         \
