@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
-"""What a GPU did in a traced step: kernels and copies as CUPTI tells them, also of captured work, and events around nodes where
-CUPTI cannot be used. With CUDA's plugin on a card that the CPU plays, and a CUPTI that tells of it (tests/plugins/libcupti.c)."""
+"""What a GPU did: in a traced step, kernels and copies as CUPTI tells them, also of captured work, and events around nodes where
+CUPTI cannot be used; in all steps, by the worker's metrics. With CUDA's plugin on a card that the CPU plays, and a CUPTI that tells of it (tests/plugins/libcupti.c)."""
 
 import contextlib
 import os
 import sys
 import tempfile
 import threading
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
 from group import Skipped, run_group  # noqa: E402  (before all else: it keeps Python from writing files)
 from gpu_pool import CUDA_ON_CPU, PLUGINS, Host, pool  # noqa: E402
+from worker_page import metric  # noqa: E402
 
 OPS = ("Neg", "Square", "Sigmoid", "Tanh", "Exp", "Neg", "Abs", "Sqrt", "Square", "Neg")
 LAST = f"n{len(OPS) - 1}"
@@ -133,7 +135,41 @@ def beside_another_profiler_events_around_nodes_tell():
     _expect_events("another profiler uses it (error 39)", STUB_CUPTI="subscribers")
 
 
+def _step_counts(worker):
+    """What the worker's metrics tell that grows with each step."""
+    series = {"kernels": 'sluice_worker_accelerator_nodes_total{on="accelerator"}',
+              "uploads": 'sluice_worker_device_copies_total{way="upload"}',
+              "downloads": 'sluice_worker_device_copies_total{way="download"}',
+              "uploaded bytes": 'sluice_worker_device_copy_bytes_total{way="upload"}',
+              "downloaded bytes": 'sluice_worker_device_copy_bytes_total{way="download"}',
+              "busy seconds": "sluice_worker_accelerator_busy_seconds_total"}
+    return {name: metric(worker, one) for name, one in series.items()}
+
+
+def metrics_tell_what_the_card_did_in_all_steps():
+    if not os.path.exists(CUDA_ON_CPU):
+        raise Skipped("no CUDA toolkit")
+    with pool(Host(CUDA_ON_CPU, "--cuda-graphs", "0")) as (cluster, client):
+        session = client.session(**OPTIONS)
+        client.graph(session, _graph())
+        worker = cluster.workers[0]
+        before = _step_counts(worker)
+        assert not any(before.values()), before
+        for steps in (1, 2):
+            begun = time.monotonic()
+            client.step(session, {"feeds": {"x": {"dtype": "float32", "shape": [50], "data": [0.5] * 50}}, "fetches": [LAST]})
+            seconds = time.monotonic() - begun
+            counts = _step_counts(worker)
+            busy = counts.pop("busy seconds") - before["busy seconds"]
+            assert counts == {"kernels": steps * len(OPS), "uploads": steps, "downloads": steps,
+                              "uploaded bytes": steps * 200, "downloaded bytes": steps * 200}, counts
+            assert 0 < busy < seconds, (busy, seconds)
+            before["busy seconds"] += busy
+        assert metric(worker, 'sluice_worker_accelerator_memory_bytes{kind="peak"}') >= 200  # the feed
+        assert metric(worker, 'sluice_worker_accelerator_errors_total{class="out_of_memory"}') == 0
+
+
 if __name__ == "__main__":
     run_group([a_step_tells_its_kernels_and_copies, captured_kernels_are_told_beneath_their_part,
                steps_at_the_same_time_have_each_their_own, lost_records_are_counted, without_privileges_events_around_nodes_tell,
-               beside_another_profiler_events_around_nodes_tell])
+               beside_another_profiler_events_around_nodes_tell, metrics_tell_what_the_card_did_in_all_steps])

@@ -12,8 +12,9 @@ def metrics(worker, token=None):
 
 
 def value_of(series, page):
-    """The whole number that a page tells of this series."""
-    return int(re.search(rf"(?m)^{re.escape(series)} (\d+)$", page).group(1))
+    """The number that a page tells of this series."""
+    text = re.search(rf"(?m)^{re.escape(series)} (\S+)$", page).group(1)
+    return int(text) if text.isdecimal() else float(text)
 
 
 def metric(worker, series, token=None):

@@ -77,6 +77,7 @@ enter(Device *device, DeviceLane *lane)
     CudaRun *run = cuda_run(lane);
     (void)device;
     cuda_lane_enter(run->lane);
+    cuda_lane_note_work(run->lane);
     run->span = cuda_span_begin(run->trace, cuda_trace_mark(), cuda_lane_stream(run->lane), "stream", 0);
 }
 
@@ -346,6 +347,7 @@ open_parts(Call *call, CudaDevice *cuda, const PluginOptions *options)
         .workspace_size = cuda->card.workspace_size,
         .host = options->host,
         .events = &cuda->events,
+        .busy_ns = &cuda->device.counts.busy_ns,
     };
     TRY(cuda_lane_init(call, &cuda->lane, &lane));
     cuda_runs_init(&cuda->runs, &cuda->lane);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "shared/base/atomic.h"
+#include "shared/base/clock.h"
 #include "worker/cuda/errors.h"
 #include "worker/cuda/rules.h"
 
@@ -65,6 +66,42 @@ cuda_lane_leave(CudaLane *lane)
     atomic_store_relaxed(&lane->holder, (uintptr_t)0);
     mutex_unlock(&lane->lock);
     return error != cudaSuccess ? error : launched;
+}
+
+void
+cuda_lane_note_work(CudaLane *lane)
+{
+    assert(cuda_lane_is_mine(lane));
+    mutex_lock(&lane->busy_lock);
+    if (lane->busy_since_ns == 0) {
+        lane->busy_since_ns = clock_monotonic_ns();
+    }
+    mutex_unlock(&lane->busy_lock);
+}
+
+/* A turn that began before the lock was taken has its position told; one that begins later finds the lane
+ * idle, and makes it busy again. */
+static void
+count_busy_time(CudaLane *lane, uint64_t passed)
+{
+    mutex_lock(&lane->busy_lock);
+    if (lane->busy_since_ns != 0) {
+        uint64_t now_ns = clock_monotonic_ns();
+        atomic_add_relaxed(lane->busy_ns, now_ns - lane->busy_since_ns);
+        lane->busy_since_ns = passed >= atomic_load_relaxed(&lane->position) ? 0 : now_ns;
+    }
+    mutex_unlock(&lane->busy_lock);
+}
+
+/* Of an event of the lane; by its watcher's thread alone. */
+static void
+note_passed(void *context, uint64_t position)
+{
+    CudaLane *lane = context;
+    if (position > atomic_load_relaxed(&lane->passed)) {
+        atomic_store_release(&lane->passed, position);
+    }
+    count_busy_time(lane, position);
 }
 
 static int
@@ -157,14 +194,17 @@ cuda_lane_init(Call *call, CudaLane *lane, const CudaLaneOptions *options)
     *lane = (CudaLane){.card = options->card,
         .events = options->events,
         .workspace_size = options->workspace_size,
+        .busy_ns = options->busy_ns,
         .position = CUDA_CAPTURED_TURNS,
         .passed = CUDA_CAPTURED_TURNS};
     mutex_init(&lane->lock);
+    mutex_init(&lane->busy_lock);
     TRY(cuda_check(
         call, (int)cudaStreamCreateWithFlags(&lane->stream, cudaStreamNonBlocking), "making a stream"));
     TRY(cuda_check(
         call, (int)cudaStreamCreateWithFlags(&lane->recording, cudaStreamNonBlocking), "making a stream"));
-    CudaWatcherOptions watcher = {.host = options->host, .card = options->card, .passed = &lane->passed};
+    CudaWatcherOptions watcher = {
+        .host = options->host, .card = options->card, .passed = note_passed, .context = lane};
     return cuda_watcher_new(call, &watcher, &lane->watcher);
 }
 
@@ -196,5 +236,6 @@ cuda_lane_done(CudaLane *lane)
     if (lane->recording != NULL) {
         (void)cudaStreamDestroy(lane->recording);
     }
+    mutex_done(&lane->busy_lock);
     mutex_done(&lane->lock);
 }

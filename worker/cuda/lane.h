@@ -34,6 +34,9 @@ typedef struct CudaLane {
     uintptr_t holder;                         /* atomic: the thread whose turn it is; 0: nobody's */
     uint64_t position;                        /* atomic: of the present turn, or else of the last one */
     uint64_t passed;                          /* atomic: all turns up to this one have ended on the card */
+    Mutex busy_lock;                          /* the last of all locks */
+    uint64_t busy_since_ns;                   /* 0: it has no work of runs */
+    uint64_t *busy_ns;                        /* atomic */
     int error;                                /* met by cuda_lane_enter() */
     char node[ERROR_NODE_SIZE];               /* that enqueued work last */
     CudaLanePart *parts[CUDA_LANE_LIBRARIES]; /* NULL: not used yet */
@@ -57,6 +60,7 @@ typedef struct CudaLaneOptions {
     size_t workspace_size;
     Device *host;
     CudaEvents *events;
+    uint64_t *busy_ns; /* atomic: grows by the time in which the lane has work of runs */
 } CudaLaneOptions;
 
 /* A lane of zeroes may be done without init. */
@@ -66,6 +70,10 @@ void cuda_lane_done(CudaLane *lane);
 /* Surround each use of the stream. leave() returns the first error that this thread met since enter(). */
 void cuda_lane_enter(CudaLane *lane);
 MUST_USE int cuda_lane_leave(CudaLane *lane);
+
+/* Says that work of a run is enqueued in this turn: the lane is busy until an event behind it has passed,
+ * which comes with each copy to the host and with the end of the run. */
+void cuda_lane_note_work(CudaLane *lane);
 
 /* Returns whether it is the calling thread's turn. */
 bool cuda_lane_is_mine(const CudaLane *lane);

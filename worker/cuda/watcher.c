@@ -2,7 +2,6 @@
 
 #include <pthread.h>
 
-#include "shared/base/atomic.h"
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
 #include "worker/cuda/errors.h"
@@ -64,12 +63,12 @@ run_passed(DeviceWork *work)
 static void
 finish_event(CudaWatcher *watcher, CudaEvent *event)
 {
-    uint64_t *passed = watcher->options.passed;
+    const CudaWatcherOptions *options = &watcher->options;
     if (event->error != cudaSuccess) {
         cuda_break(event->error, "work that was enqueued earlier failed", slice_from_string(event->node));
     }
-    if (passed != NULL && event->position > atomic_load_relaxed(passed)) {
-        atomic_store_release(passed, event->position); /* by this thread alone */
+    if (options->passed != NULL) {
+        options->passed(options->context, event->position);
     }
     mutex_lock(&watcher->lock);
     watcher->first = event->next;
@@ -79,7 +78,7 @@ finish_event(CudaWatcher *watcher, CudaEvent *event)
         return;
     }
     event->work.run = run_passed;
-    watcher->options.host->schedule(watcher->options.host, &event->work);
+    options->host->schedule(options->host, &event->work);
 }
 
 static void *

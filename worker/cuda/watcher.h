@@ -12,7 +12,9 @@ typedef struct CudaWatcher CudaWatcher;
 typedef struct CudaWatcherOptions {
     Device *host; /* its threads call CudaEvent.passed */
     int card;
-    uint64_t *passed; /* atomic: the highest position that has passed; NULL: not counted */
+    /* Told the position of each event that has passed, by the watcher's thread; NULL: nobody is. */
+    void (*passed)(void *context, uint64_t position);
+    void *context;
 } CudaWatcherOptions;
 
 /* RESOURCE_EXHAUSTED. */

@@ -48,13 +48,16 @@ typedef struct DeviceCounts {
     uint64_t missing;   /* nodes that the host computed because it has no kernels for them */
     uint64_t uploads;   /* tensors copied to it during runs */
     uint64_t downloads; /* tensors copied from it */
-    uint64_t library;   /* nodes that a library of its vendor computed */
-    uint64_t plain;     /* nodes that such a library might have computed, and a kernel of ours did */
-    uint64_t full;      /* allocations for steps that found no room */
-    uint64_t refused;   /* calls that its driver refused: a step failed, the device serves on */
-    uint64_t broken;    /* errors that took it out of service */
-    uint64_t captured;  /* parts of graphs that were captured */
-    uint64_t replayed;  /* runs of such, each at once */
+    uint64_t uploaded_bytes;
+    uint64_t downloaded_bytes;
+    uint64_t busy_ns;  /* time in which it had work of runs; 0: it does not tell */
+    uint64_t library;  /* nodes that a library of its vendor computed */
+    uint64_t plain;    /* nodes that such a library might have computed, and a kernel of ours did */
+    uint64_t full;     /* allocations for steps that found no room */
+    uint64_t refused;  /* calls that its driver refused: a step failed, the device serves on */
+    uint64_t broken;   /* errors that took it out of service */
+    uint64_t captured; /* parts of graphs that were captured */
+    uint64_t replayed; /* runs of such, each at once */
     uint64_t uncaptured[CAPTURE_REFUSALS]; /* captures that were refused, by reason */
     uint64_t code[DEVICE_CODE_EVENTS];     /* kernels for groups of nodes */
 } DeviceCounts;

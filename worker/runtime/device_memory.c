@@ -82,3 +82,11 @@ device_tell_full(Device *device, const MemoryAccount *account, char ret_text[DEV
     }
     return ret_text;
 }
+
+void
+device_count_copy(Device *accelerator, bool is_upload, size_t size)
+{
+    DeviceCounts *counts = &accelerator->counts;
+    atomic_add_relaxed(is_upload ? &counts->uploads : &counts->downloads, 1);
+    atomic_add_relaxed(is_upload ? &counts->uploaded_bytes : &counts->downloaded_bytes, size);
+}

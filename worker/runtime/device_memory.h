@@ -24,6 +24,9 @@ enum { DEVICE_FULL_TEXT_SIZE = 320 };
 const char *device_tell_full(
     Device *device, const MemoryAccount *account, char ret_text[DEVICE_FULL_TEXT_SIZE]);
 
+/* Counts a tensor that is copied during a run, to an accelerator or from it. */
+void device_count_copy(Device *accelerator, bool is_upload, size_t size);
+
 #ifdef __cplusplus
 }
 #endif

@@ -167,6 +167,9 @@ accelerator_counts(void)
         seen.missing = atomic_load_relaxed(&counts->missing);
         seen.uploads = atomic_load_relaxed(&counts->uploads);
         seen.downloads = atomic_load_relaxed(&counts->downloads);
+        seen.uploaded_bytes = atomic_load_relaxed(&counts->uploaded_bytes);
+        seen.downloaded_bytes = atomic_load_relaxed(&counts->downloaded_bytes);
+        seen.busy_ns = atomic_load_relaxed(&counts->busy_ns);
         seen.library = atomic_load_relaxed(&counts->library);
         seen.plain = atomic_load_relaxed(&counts->plain);
         seen.full = atomic_load_relaxed(&counts->full);
@@ -203,6 +206,20 @@ read_copies(size_t way)
 {
     DeviceCounts counts = accelerator_counts();
     return (int64_t)(way == 0 ? counts.uploads : counts.downloads);
+}
+
+static int64_t
+read_copied_bytes(size_t way)
+{
+    DeviceCounts counts = accelerator_counts();
+    return (int64_t)(way == 0 ? counts.uploaded_bytes : counts.downloaded_bytes);
+}
+
+static int64_t
+read_busy_time(size_t series)
+{
+    (void)series;
+    return (int64_t)accelerator_counts().busy_ns;
 }
 
 static const char *const computers[] = {"library", "plain kernel"};
@@ -315,6 +332,12 @@ METRIC_DEFINE(metric_code, DEVICE_CODE_EVENTS, .name = "sluice_worker_accelerato
     .kind = METRIC_COUNTER,
     .help = "Kernels for groups of nodes: compiled, found in memory or on disk, or failed.",
     .labels = {METRIC_LABEL("event", code_events)}, .read = read_code);
+METRIC_DEFINE(metric_busy_time, 1, .name = "sluice_worker_accelerator_busy_seconds_total",
+    .kind = METRIC_COUNTER, .help = "Time in which the accelerator had work of runs.", .scale = 1e-9,
+    .read = read_busy_time);
+METRIC_DEFINE(metric_copied_bytes, COUNT_OF(copy_ways), .name = "sluice_worker_device_copy_bytes_total",
+    .kind = METRIC_COUNTER, .help = "Bytes of tensors copied to and from the accelerator during runs.",
+    .labels = {METRIC_LABEL("way", copy_ways)}, .read = read_copied_bytes);
 METRIC_DEFINE(metric_copies, COUNT_OF(copy_ways), .name = "sluice_worker_device_copies_total",
     .kind = METRIC_COUNTER, .help = "Tensors copied to and from the accelerator during runs.",
     .labels = {METRIC_LABEL("way", copy_ways)}, .read = read_copies);
@@ -377,7 +400,9 @@ static const Metric *const metrics[] = {
     &metric_graphs,
     &metric_capture_refusals,
     &metric_code,
+    &metric_busy_time,
     &metric_copies,
+    &metric_copied_bytes,
     &metric_blob_files,
     &metric_blob_bytes,
     &metric_peer_calls,

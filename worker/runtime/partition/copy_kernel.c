@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-#include "shared/base/atomic.h"
+#include "worker/runtime/device_memory.h"
 
 const Op copy_op = {.name = {.data = "_Copy", .size = sizeof "_Copy" - 1}};
 
@@ -50,7 +50,7 @@ begin_copy(KernelPromise *promise, Device *to)
             .size = tensor_byte_size(input),
             .done = end_copy}};
     Device *accelerator = accelerator_of(&context);
-    atomic_add_relaxed(to == accelerator ? &accelerator->counts.uploads : &accelerator->counts.downloads, 1);
+    device_count_copy(accelerator, to == accelerator, copy->copy.size);
     accelerator->copy(accelerator, &copy->copy);
     return STATUS_OK;
 }

@@ -161,7 +161,7 @@ begin_fetch(Visit *visit)
         .to = visit->made.buffer,
         .size = tensor_byte_size(from),
         .done = end_fetch};
-    atomic_add_relaxed(is_upload ? &accelerator->counts.uploads : &accelerator->counts.downloads, 1);
+    device_count_copy(accelerator, is_upload, visit->copy.size);
     accelerator->copy(accelerator, &visit->copy);
     return STATUS_OK;
 }

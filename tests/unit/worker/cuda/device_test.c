@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include "shared/base/atomic.h"
+#include "shared/base/clock.h"
 #include "tests/support/cuda_on_cpu/cuda_bench.h"
 
 static void
@@ -148,6 +149,37 @@ bytes_in_use_stay_flat(void **state)
     cuda_on_cpu_reset(true);
 }
 
+/* The lane is busy from the first work of a run until an event behind it has passed: no time is counted when
+ * the card was asked for nothing, or only for copies. */
+static void
+the_time_of_work_is_counted(void **state)
+{
+    CudaBench bench = cuda_bench_open(*state, "", 16 * MIB, 0);
+    const uint64_t *busy_ns = &bench.card->counts.busy_ns;
+    char message[ERROR_MESSAGE_SIZE];
+    TensorBuffer *from = cuda_bench_filled(4096, 1);
+    TensorBuffer *there = cuda_bench_new(&bench, 4096);
+    cuda_bench_copy(&bench, from, there);
+    assert_int_equal(cuda_bench_fence(&bench, message), STATUS_OK);
+    assert_int_equal(atomic_load_relaxed(busy_ns), 0);
+    uint64_t before = 0;
+    for (int turn = 0; turn < 3; turn++) {
+        uint64_t begin_ns = clock_monotonic_ns();
+        cuda_bench_lane_fill(&bench, there, turn);
+        assert_int_equal(cuda_bench_fence(&bench, message), STATUS_OK);
+        uint64_t counted_ns = atomic_load_relaxed(busy_ns);
+        assert_in_range(counted_ns - before, 1, clock_monotonic_ns() - begin_ns);
+        before = counted_ns;
+    }
+    cuda_bench_copy(&bench, from, there);
+    assert_int_equal(cuda_bench_fence(&bench, message), STATUS_OK);
+    assert_int_equal(atomic_load_relaxed(busy_ns), before);
+    tensor_buffer_unref(from);
+    tensor_buffer_unref(there);
+    cuda_bench_close(&bench);
+    cuda_on_cpu_reset(true);
+}
+
 int
 main(void)
 {
@@ -156,6 +188,7 @@ main(void)
         CALL_TEST(copies_that_find_no_chunk_are_delayed),
         CALL_TEST(threads_share_the_lane),
         CALL_TEST(bytes_in_use_stay_flat),
+        CALL_TEST(the_time_of_work_is_counted),
     };
     int count = 0;
     if (cudaGetDeviceCount(&count) != cudaSuccess) {
