@@ -2,8 +2,10 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "shared/base/atomic.h"
+#include "shared/base/buffer.h"
 #include "shared/base/memory.h"
 #include "worker/cuda/captured.h"
 #include "worker/cuda/errors.h"
@@ -141,93 +143,81 @@ cuda_refused(const KernelContext *context)
     return run->record == NULL ? NULL : run->record->data;
 }
 
-/* Says as the kernels of the host do what is wrong with an input of ONNX Runtime's own ops. */
-static Failure
-describe_contributed(const CudaRefused *refused)
+/* What is said of a value that is refused, in the words of the host's kernels. What stands in braces is one
+ * of the numbers of append_number(). */
+typedef struct Refusal {
+    Status code;
+    const char *text;
+} Refusal;
+
+static const Refusal refusals[] = {
+    [CUDA_REFUSES_INDEX] = {STATUS_INVALID_ARGUMENT, "index {value} at {element} is not within {limit}"},
+    [CUDA_REFUSES_BOX] = {STATUS_OUT_OF_RANGE, "box {element} is of image {value}, not within {limit}"},
+    [CUDA_REFUSES_OPERAND] = {STATUS_INVALID_ARGUMENT,
+        "element {element} of the second input is {value}, which is not allowed for {dtype} integers"},
+    [CUDA_REFUSES_LABEL] = {STATUS_INVALID_ARGUMENT,
+        "label {value} at {element} is not within {limit} classes"},
+    [CUDA_REFUSES_PLACE] = {STATUS_INVALID_ARGUMENT,
+        "the label of place {element} is {value}, not within 0 to {last}"},
+    [CUDA_REFUSES_LENGTH] = {STATUS_INVALID_ARGUMENT,
+        "nonpad_kv_seqlen of batch {element} is {value}, not within 0 to {limit}"},
+    [CUDA_REFUSES_POSITION] = {STATUS_INVALID_ARGUMENT,
+        "position_ids has {value} as its value {element}, not within 0 to {last}"},
+    [CUDA_REFUSES_MATRIX] = {STATUS_INVALID_ARGUMENT, "matrix {element} is not invertible"},
+    [CUDA_REFUSES_SEGMENT] = {STATUS_INVALID_ARGUMENT,
+        "segment id {value} at {element} is not within {limit} segments"},
+    [CUDA_REFUSES_BIN] = {STATUS_INVALID_ARGUMENT, "element {element} is {value}, not at least 0"},
+    [CUDA_REFUSES_ROW] = {STATUS_INVALID_ARGUMENT, "index {value} at {element} is below 0"},
+    [CUDA_REFUSES_SLICE] = {STATUS_INVALID_ARGUMENT, "index {value} is not within {limit}"},
+    [CUDA_REFUSES_PART] = {STATUS_INVALID_ARGUMENT, "partition {value} at {element} is not within {limit}"},
+    [CUDA_REFUSES_TOKENS] = {STATUS_INVALID_ARGUMENT,
+        "seqlens_k[{element}] is {value}: so many tokens do not fit behind those of the past, of which there "
+        "are {limit}"},
+    [CUDA_REFUSES_ANGLE] = {STATUS_INVALID_ARGUMENT,
+        "position {value} is outside of cos_cache, which has {limit}"},
+    [CUDA_REFUSES_BIAS] = {STATUS_INVALID_ARGUMENT, "attention_bias is for {limit} keys, not {value}"},
+    [CUDA_REFUSES_GROUP] = {STATUS_INVALID_ARGUMENT, "g_idx[{element}] is {value}, not 0 to {last}"},
+};
+
+/* Appends the number that the slice names. */
+static void
+append_number(const CudaRefused *refused, Slice name, Buffer *text)
 {
-    Slice node = slice_from_string(refused->node);
-    long long element = refused->element;
-    long long value = refused->value;
-    if (refused->reason == CUDA_REFUSES_TOKENS) {
-        return failure_of(STATUS_INVALID_ARGUMENT, node,
-            "seqlens_k[%lld] is %lld: so many tokens do not fit behind those of the past, of which there are "
-            "%lld",
-            element, value, (long long)refused->limit);
+    const struct {
+        const char *name;
+        int64_t number;
+    } numbers[] = {
+        {"element", refused->element},
+        {"value", refused->value},
+        {"limit", refused->limit},
+        {"last", refused->limit - 1},
+    };
+    for (size_t index = 0; index < COUNT_OF(numbers); index++) {
+        if (slice_equals_string(name, numbers[index].name)) {
+            buffer_append_int64(text, numbers[index].number);
+            return;
+        }
     }
-    if (refused->reason == CUDA_REFUSES_ANGLE) {
-        return failure_of(STATUS_INVALID_ARGUMENT, node,
-            "position %lld is outside of cos_cache, which has %lld", value, (long long)refused->limit);
-    }
-    if (refused->reason == CUDA_REFUSES_BIAS) {
-        return failure_of(STATUS_INVALID_ARGUMENT, node, "attention_bias is for %lld keys, not %lld",
-            (long long)refused->limit, value);
-    }
-    return failure_of(STATUS_INVALID_ARGUMENT, node, "g_idx[%lld] is %lld, not 0 to %lld", element, value,
-        (long long)refused->limit - 1);
+    assert(slice_equal(name, SLICE("dtype")));
+    buffer_append_string(text, dtype_name((Dtype)refused->limit));
 }
 
-/* Says as the kernels of the host do what is wrong. */
 static Failure
 describe_refused(const CudaRefused *refused)
 {
-    Slice node = slice_from_string(refused->node);
-    long long element = refused->element;
-    long long value = refused->value;
-    if (refused->reason == CUDA_REFUSES_INDEX) {
-        return failure_of(STATUS_INVALID_ARGUMENT, node, "index %lld at %lld is not within %lld", value,
-            element, (long long)refused->limit);
+    const Refusal *refusal = &refusals[refused->reason];
+    AUTO_BUFFER text = {0};
+    const char *at = refusal->text;
+    for (const char *open = strchr(at, '{'); open != NULL; open = strchr(at, '{')) {
+        const char *close = strchr(open, '}');
+        buffer_append(&text, at, (size_t)(open - at));
+        append_number(refused, slice_of(open + 1, (size_t)(close - open - 1)), &text);
+        at = close + 1;
     }
-    if (refused->reason == CUDA_REFUSES_BOX) {
-        return failure_of(STATUS_OUT_OF_RANGE, node, "box %lld is of image %lld, not within %lld", element,
-            value, (long long)refused->limit);
-    }
-    if (refused->reason == CUDA_REFUSES_LABEL) {
-        return failure_of(STATUS_INVALID_ARGUMENT, node, "label %lld at %lld is not within %lld classes",
-            value, element, (long long)refused->limit);
-    }
-    if (refused->reason == CUDA_REFUSES_PLACE) {
-        return failure_of(STATUS_INVALID_ARGUMENT, node,
-            "the label of place %lld is %lld, not within 0 to %lld", element, value,
-            (long long)refused->limit - 1);
-    }
-    if (refused->reason == CUDA_REFUSES_LENGTH) {
-        return failure_of(STATUS_INVALID_ARGUMENT, node,
-            "nonpad_kv_seqlen of batch %lld is %lld, not within 0 to %lld", element, value,
-            (long long)refused->limit);
-    }
-    if (refused->reason == CUDA_REFUSES_POSITION) {
-        return failure_of(STATUS_INVALID_ARGUMENT, node,
-            "position_ids has %lld as its value %lld, not within 0 to %lld", value, element,
-            (long long)refused->limit - 1);
-    }
-    if (refused->reason == CUDA_REFUSES_MATRIX) {
-        return failure_of(STATUS_INVALID_ARGUMENT, node, "matrix %lld is not invertible", element);
-    }
-    if (refused->reason == CUDA_REFUSES_SEGMENT) {
-        return failure_of(STATUS_INVALID_ARGUMENT, node,
-            "segment id %lld at %lld is not within %lld segments", value, element, (long long)refused->limit);
-    }
-    if (refused->reason == CUDA_REFUSES_BIN) {
-        return failure_of(
-            STATUS_INVALID_ARGUMENT, node, "element %lld is %lld, not at least 0", element, value);
-    }
-    if (refused->reason == CUDA_REFUSES_ROW) {
-        return failure_of(STATUS_INVALID_ARGUMENT, node, "index %lld at %lld is below 0", value, element);
-    }
-    if (refused->reason == CUDA_REFUSES_SLICE) {
-        return failure_of(
-            STATUS_INVALID_ARGUMENT, node, "index %lld is not within %lld", value, (long long)refused->limit);
-    }
-    if (refused->reason == CUDA_REFUSES_PART) {
-        return failure_of(STATUS_INVALID_ARGUMENT, node, "partition %lld at %lld is not within %lld", value,
-            element, (long long)refused->limit);
-    }
-    if (refused->reason >= CUDA_REFUSES_GROUP) {
-        return describe_contributed(refused);
-    }
-    return failure_of(STATUS_INVALID_ARGUMENT, node,
-        "element %lld of the second input is %lld, which is not allowed for %s integers", element, value,
-        dtype_name((Dtype)refused->limit));
+    buffer_append_string(&text, at);
+    const char *message = buffer_string(&text);
+    return failure_of(refusal->code, slice_from_string(refused->node), "%s",
+        message == NULL ? "a value is refused" : message);
 }
 
 bool
