@@ -251,6 +251,16 @@ static const CudaKernelCase lines[] = {
         {"T[2,3,5]", "float32[3]", "float32[3]", "float32[3]", "float32[3] 1 2 3"}},
 };
 
+static const CudaKernelCase crosses[] = {
+    {"Cross", NULL, {"T[3]", "T[3]"}},
+    {"Cross", NULL, {"T[5,37,3]", "T[5,37,3]"}},
+    {"Cross", NULL, {"T[0,3]", "T[0,3]"}},
+    {"Cross", NULL, {"float32[3] inf nan 1", "float32[3] 0 1 2"}},
+    {"Cross", NULL, {"int8[3] 127 -128 3", "int8[3] 100 2 -128"}},
+    {"Cross", NULL, {"uint64[3] 18446744073709551615 2 3", "uint64[3] 7 9 1"}},
+    {"Cross", NULL, {"T[2]", "T[2]"}},
+};
+
 /* Infinities and NaN, of which the largest score is taken. */
 static const CudaKernelCase ends_of_scores[] = {
     {"onnx::Hardmax", NULL, {"T[3,33]"}},
@@ -441,6 +451,13 @@ shifts_of_integers(void **state)
 }
 
 static void
+products_of_vectors(void **state)
+{
+    (void)state;
+    cuda_kernels_compare(crosses, COUNT_OF(crosses));
+}
+
+static void
 special_functions_at_their_edges(void **state)
 {
     (void)state;
@@ -519,11 +536,11 @@ softmax_and_norms(void **state)
 
 /* Families whose cases are in other programs, here and in tests/unit/worker/cuda. */
 static const char *const elsewhere[] = {"attention", "batch_norm", "blocks", "border", "causal", "cells",
-    "chosen", "convolution", "einsum", "gather", "gradient", "group_query", "interpolate", "linear_attention",
-    "list", "loss", "loss_onnx", "matmul", "matrix", "movement", "onnx_attention", "optimise", "order",
-    "pooling", "pooling_gradient", "quantize", "quantized_convolution", "random", "recurrent", "resize",
-    "response", "rotary", "sampling", "scatter", "scatter_onnx", "stitch", "suppression", "unique",
-    "variable"};
+    "chosen", "convolution", "count", "einsum", "gather", "gradient", "group_query", "interpolate",
+    "linear_attention", "list", "loss", "loss_onnx", "matmul", "matrix", "movement", "onnx_attention",
+    "optimise", "order", "pooling", "pooling_gradient", "quantize", "quantized_convolution", "random",
+    "recurrent", "resize", "response", "rotary", "sampling", "scatter", "scatter_onnx", "stitch",
+    "suppression", "unique", "variable"};
 
 static void
 every_kernel_has_a_case_in_each_of_its_dtypes(void **state)
@@ -542,6 +559,7 @@ main(void)
         cmocka_unit_test(shifts_of_integers),
         cmocka_unit_test(functions_of_elements),
         cmocka_unit_test(divisions_of_integers),
+        cmocka_unit_test(products_of_vectors),
         cmocka_unit_test(special_functions_at_their_edges),
         cmocka_unit_test(tensors_of_few_numbers),
         cmocka_unit_test(sums_and_extremes_along_lines),

@@ -26,6 +26,10 @@ typedef enum CudaRefusal {
                             for `limit` tokens */
     CUDA_REFUSES_ANGLE,  /* position `value` is none of `limit` in cos_cache */
     CUDA_REFUSES_BIAS,   /* attention_bias has `limit` keys, and `value` are there */
+    CUDA_REFUSES_PERMUTATION, /* `value`, which is element `element`, is none of `limit` places, or was there
+                                 before */
+    CUDA_REFUSES_RANGE, /* `value` and `limit` have the bits of doubles: the upper end, not above the lower
+                           one */
 } CudaRefusal;
 
 /* The first value that kernels of a run refused, in the order of the lane; of one kernel, the one of the

@@ -177,7 +177,30 @@ static const Refusal refusals[] = {
         "position {value} is outside of cos_cache, which has {limit}"},
     [CUDA_REFUSES_BIAS] = {STATUS_INVALID_ARGUMENT, "attention_bias is for {limit} keys, not {value}"},
     [CUDA_REFUSES_GROUP] = {STATUS_INVALID_ARGUMENT, "g_idx[{element}] is {value}, not 0 to {last}"},
+    [CUDA_REFUSES_PERMUTATION] = {STATUS_INVALID_ARGUMENT,
+        "element {element} is {value}, which is no place of a permutation of {limit} or is there twice"},
+    [CUDA_REFUSES_RANGE] = {STATUS_INVALID_ARGUMENT, "the range ends at {number}, not above {bound}"},
 };
+
+static void
+append_double(int64_t bits, Buffer *text)
+{
+    double number = 0;
+    memcpy(&number, &bits, sizeof number);
+    buffer_append_format(text, "%g", number);
+}
+
+static void
+append_dtype(int64_t number, Buffer *text)
+{
+    buffer_append_string(text, dtype_name((Dtype)number));
+}
+
+static void
+append_integer(int64_t number, Buffer *text)
+{
+    buffer_append_int64(text, number);
+}
 
 /* Appends the number that the slice names. */
 static void
@@ -185,21 +208,23 @@ append_number(const CudaRefused *refused, Slice name, Buffer *text)
 {
     const struct {
         const char *name;
+        void (*append)(int64_t number, Buffer *text);
         int64_t number;
     } numbers[] = {
-        {"element", refused->element},
-        {"value", refused->value},
-        {"limit", refused->limit},
-        {"last", refused->limit - 1},
+        {"element", append_integer, refused->element},
+        {"value", append_integer, refused->value},
+        {"limit", append_integer, refused->limit},
+        {"last", append_integer, refused->limit - 1},
+        {"dtype", append_dtype, refused->limit},
+        {"number", append_double, refused->value},
+        {"bound", append_double, refused->limit},
     };
-    for (size_t index = 0; index < COUNT_OF(numbers); index++) {
-        if (slice_equals_string(name, numbers[index].name)) {
-            buffer_append_int64(text, numbers[index].number);
-            return;
-        }
+    size_t index = 0;
+    while (!slice_equals_string(name, numbers[index].name)) {
+        index++;
+        assert(index < COUNT_OF(numbers));
     }
-    assert(slice_equal(name, SLICE("dtype")));
-    buffer_append_string(text, dtype_name((Dtype)refused->limit));
+    numbers[index].append(numbers[index].number, text);
 }
 
 static Failure
