@@ -28,8 +28,12 @@ typedef enum CudaRefusal {
     CUDA_REFUSES_BIAS,   /* attention_bias has `limit` keys, and `value` are there */
     CUDA_REFUSES_PERMUTATION, /* `value`, which is element `element`, is none of `limit` places, or was there
                                  before */
-    CUDA_REFUSES_RANGE, /* `value` and `limit` have the bits of doubles: the upper end, not above the lower
-                           one */
+    CUDA_REFUSES_RANGE,  /* `value` and `limit` have the bits of doubles: the upper end, not above the lower
+                            one */
+    CUDA_REFUSES_LIMITS, /* `value` and `limit` as of a range: a lower limit, not below the upper one */
+    CUDA_REFUSES_COORDINATE, /* `value`, which is coordinate `element` of all, is none of `limit` */
+    CUDA_REFUSES_REGION,     /* `value`, the image of a region, is none of `limit` */
+    CUDA_REFUSES_SIDE,       /* `value` has the bits of a double: a coordinate of a region */
 } CudaRefusal;
 
 /* The first value that kernels of a run refused, in the order of the lane; of one kernel, the one of the
@@ -39,6 +43,7 @@ typedef struct CudaRefused {
     int64_t element;
     int64_t value;
     int64_t limit;
+    int64_t width; /* as its kernel's blame has it */
     CudaRefusal reason;
     unsigned lock; /* 1: a thread of the card writes the members before */
     char node[CUDA_BLAME_NODE_SIZE];
@@ -48,6 +53,7 @@ typedef struct CudaRefused {
 typedef struct CudaBlame {
     CudaRefused *refused; /* in the card's memory */
     uint64_t turn;
+    int64_t width; /* elements of a line, where messages number lines and their elements; at least 1 */
     CudaRefusal reason;
     char node[CUDA_BLAME_NODE_SIZE];
 } CudaBlame;

@@ -131,6 +131,7 @@ cuda_blame(const KernelContext *context, CudaRefusal reason, CudaBlame *ret_blam
 {
     TRY(choose_record(context, cuda_run(context->lane), ret_blame));
     ret_blame->reason = reason;
+    ret_blame->width = 1;
     (void)snprintf(ret_blame->node, sizeof ret_blame->node, "%.*s", SLICE_PRINT(context->node->name));
     return STATUS_OK;
 }
@@ -180,6 +181,12 @@ static const Refusal refusals[] = {
     [CUDA_REFUSES_PERMUTATION] = {STATUS_INVALID_ARGUMENT,
         "element {element} is {value}, which is no place of a permutation of {limit} or is there twice"},
     [CUDA_REFUSES_RANGE] = {STATUS_INVALID_ARGUMENT, "the range ends at {number}, not above {bound}"},
+    [CUDA_REFUSES_LIMITS] = {STATUS_INVALID_ARGUMENT,
+        "the lower limit {number} is not below the upper one, {bound}"},
+    [CUDA_REFUSES_COORDINATE] = {STATUS_INVALID_ARGUMENT,
+        "coordinate {place} of sparse element {line} is {value}, not within {limit}"},
+    [CUDA_REFUSES_REGION] = {STATUS_INVALID_ARGUMENT, "index {value} at {line} is not within {limit}"},
+    [CUDA_REFUSES_SIDE] = {STATUS_INVALID_ARGUMENT, "coordinate {side} of region {line} is {number}"},
 };
 
 static void
@@ -206,6 +213,7 @@ append_integer(int64_t number, Buffer *text)
 static void
 append_number(const CudaRefused *refused, Slice name, Buffer *text)
 {
+    assert(refused->width > 0);
     const struct {
         const char *name;
         void (*append)(int64_t number, Buffer *text);
@@ -215,6 +223,9 @@ append_number(const CudaRefused *refused, Slice name, Buffer *text)
         {"value", append_integer, refused->value},
         {"limit", append_integer, refused->limit},
         {"last", append_integer, refused->limit - 1},
+        {"line", append_integer, refused->element / refused->width},
+        {"place", append_integer, refused->element % refused->width},
+        {"side", append_integer, refused->element % refused->width - 1},
         {"dtype", append_dtype, refused->limit},
         {"number", append_double, refused->value},
         {"bound", append_double, refused->limit},

@@ -39,8 +39,8 @@ void cuda_runs_done(CudaRuns *runs); /* no lane is open */
 DeviceLane *cuda_run_open(CudaRuns *runs);
 void cuda_run_close(CudaRuns *runs, DeviceLane *lane);
 
-/* Tells a kernel that is about to be enqueued, in its turn, whom to blame for a value that it refuses.
- * RESOURCE_EXHAUSTED. */
+/* Tells a kernel that is about to be enqueued, in its turn, whom to blame for a value that it refuses; lines
+ * have one element. RESOURCE_EXHAUSTED. */
 MUST_USE Status cuda_blame(const KernelContext *context, CudaRefusal reason, CudaBlame *ret_blame);
 
 /* Returns where kernels that are about to be enqueued find on the card whether a value was refused before, so

@@ -21,6 +21,7 @@ note_refused(const CudaBlame &blame, int64_t element, int64_t value, int64_t lim
     refused->element = element;
     refused->value = value;
     refused->limit = limit;
+    refused->width = blame.width;
     refused->reason = blame.reason;
     for (int i = 0; i < CUDA_BLAME_NODE_SIZE; i++) {
         refused->node[i] = blame.node[i];
@@ -47,4 +48,14 @@ refuse(const CudaBlame &blame, int64_t element, int64_t value, int64_t limit)
             is_done = true;
         }
     }
+}
+
+/* Refuses numbers that are no integers: their bits are told. */
+__device__ __forceinline__ void
+refuse_numbers(const CudaBlame &blame, int64_t element, double value, double limit)
+{
+    int64_t bits[2] = {0, 0};
+    memcpy(&bits[0], &value, sizeof value);
+    memcpy(&bits[1], &limit, sizeof limit);
+    refuse(blame, element, bits[0], bits[1]);
 }

@@ -67,14 +67,6 @@ cuda_invert(const CudaPermutation *permutation, const CudaBlame *blame, cudaStre
     EACH_INTEGER_TYPE(permutation->places.type, invert<T>(permutation, blame, stream));
 }
 
-__device__ __forceinline__ int64_t
-double_bits(double value)
-{
-    int64_t bits = 0;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
 /* Returns the bin of a value; NaN counts for the first one. */
 __device__ __forceinline__ int64_t
 bin_of(double value, double lowest, double width, int64_t bin_count)
@@ -95,7 +87,7 @@ histogram_kernel(CudaHistogram histogram, CudaBlame blame)
     double highest = (double)load((const T *)histogram.ends, 1);
     double width = (highest - lowest) / (double)histogram.bin_count;
     if (!(lowest < highest)) {
-        refuse(blame, 0, double_bits(highest), double_bits(lowest));
+        refuse_numbers(blame, 0, highest, lowest);
         return;
     }
     for (int64_t bin = threadIdx.x; is_shared && bin < histogram.bin_count; bin += INDEX_THREADS) {

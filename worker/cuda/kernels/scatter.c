@@ -64,6 +64,7 @@ find_places(KernelContext *context, CudaPlaces *places, CudaRefusal reason, Tens
     CudaBlame blame;
     TRY(scratch_new(context, DTYPE_INT64, &vector, ret_places));
     TRY(cuda_blame(context, reason, &blame));
+    blame.width = places->depth > 0 ? places->depth : 1;
     places->places = ret_places->data;
     int error = cuda_find_places(places, &blame, cuda_stream(context));
     return cuda_check(context->call, error, "the search for places");
@@ -75,6 +76,7 @@ typedef struct Scatter {
     const Tensor *updates;
     const Shape *shape;
     WideCombination rule;
+    CudaRefusal reason; /* for a tuple that names no place */
 } Scatter;
 
 /* Describes the slices and their tuples of coordinates, which are lines of the indices. */
@@ -113,7 +115,7 @@ scatter_into(KernelContext *context, const Scatter *scatter, const Tensor *targe
     if (fold.inner == 0) {
         return STATUS_OK;
     }
-    TRY(find_places(context, &places, CUDA_REFUSES_INDEX, &found));
+    TRY(find_places(context, &places, scatter->reason, &found));
     fold.places = found.data;
     fold.to = target->data;
     int error = scatter->rule == WIDE_REPLACE
@@ -142,7 +144,8 @@ compute_update(KernelContext *context)
     move.sizes[0] = move.count;
     int error = move.count == 0 ? 0 : cuda_move(dtype_size(output->dtype), &move, cuda_stream(context));
     TRY(cuda_check(context->call, error, "a move of elements"));
-    Scatter scatter = {&context->inputs[1], &context->inputs[2], &output->shape, WIDE_REPLACE};
+    Scatter scatter = {
+        &context->inputs[1], &context->inputs[2], &output->shape, WIDE_REPLACE, CUDA_REFUSES_INDEX};
     return scatter_into(context, &scatter, output);
 }
 
@@ -152,20 +155,48 @@ supports_combined(const Node *node)
     return is_real(node->output_dtypes[0]) && dtype_is_integer(node->input_dtypes[1]);
 }
 
+/* Combines the slices with those of an input, and makes the output of it. */
 static Status
-combine_slices(KernelContext *context, WideCombination rule)
+combine_with(KernelContext *context, const Tensor *input, const Scatter *scatter)
 {
-    const Tensor *input = &context->inputs[0];
     AUTO_TENSOR target = {0};
-    Shape shape;
-    TRY(output_shapes(context, &shape));
-    TRY(scratch_new(context, wide_dtype(input->dtype), &shape, &target));
+    TRY(scratch_new(context, wide_dtype(input->dtype), scatter->shape, &target));
     if (tensor_element_count(input) > 0) {
         TRY(convert(context, input, &target));
     }
-    Scatter scatter = {&context->inputs[1], &context->inputs[2], &shape, rule};
-    TRY(scatter_into(context, &scatter, &target));
+    TRY(scatter_into(context, scatter, &target));
     return finish_target(context, &target);
+}
+
+static Status
+combine_slices(KernelContext *context, WideCombination rule)
+{
+    Shape shape;
+    TRY(output_shapes(context, &shape));
+    Scatter scatter = {&context->inputs[1], &context->inputs[2], &shape, rule, CUDA_REFUSES_INDEX};
+    return combine_with(context, &context->inputs[0], &scatter);
+}
+
+static bool
+supports_sparse_add(const Node *node)
+{
+    return is_real(node->output_dtypes[0]) &&
+           (node->input_dtypes[0] == DTYPE_INT32 || node->input_dtypes[0] == DTYPE_INT64);
+}
+
+static Status
+compute_sparse_add(KernelContext *context)
+{
+    enum { INDICES, VALUES, DENSE = 3 };
+    const Tensor *indices = &context->inputs[INDICES];
+    Shape shape;
+    TRY(output_shapes(context, &shape));
+    if (indices->shape.dims[1] != shape.rank) {
+        return call_fail(context->call, STATUS_INVALID_ARGUMENT, "%lld coordinates for a tensor of rank %d",
+            (long long)indices->shape.dims[1], shape.rank);
+    }
+    Scatter scatter = {indices, &context->inputs[VALUES], &shape, WIDE_ADD, CUDA_REFUSES_COORDINATE};
+    return combine_with(context, &context->inputs[DENSE], &scatter);
 }
 
 static bool
@@ -182,7 +213,7 @@ compute_scatter_nd(KernelContext *context)
     Shape shape;
     TRY(output_shapes(context, &shape));
     TRY(make_target(context, context->inputs[1].dtype, WIDE_ADD, &shape, &target));
-    Scatter scatter = {&context->inputs[0], &context->inputs[1], &shape, WIDE_ADD};
+    Scatter scatter = {&context->inputs[0], &context->inputs[1], &shape, WIDE_ADD, CUDA_REFUSES_INDEX};
     TRY(scatter_into(context, &scatter, &target));
     return finish_target(context, &target);
 }
@@ -403,6 +434,10 @@ static const Kernel scatter_kernels[] = {
     SEGMENT("SparseSegmentSumWithNumSegments", compute_sparse_sum, THIRD | FOURTH),
     SEGMENT("SparseSegmentMeanWithNumSegments", compute_sparse_mean, THIRD | FOURTH),
     SEGMENT("SparseSegmentSqrtNWithNumSegments", compute_sparse_root, THIRD | FOURTH),
+    {.op = "SparseTensorDenseAdd",
+        .supports = supports_sparse_add,
+        .compute = compute_sparse_add,
+        .host_inputs = THIRD},
     {.op = "Bincount", .supports = supports_counts, .compute = compute_bincount, .host_inputs = SECOND},
 };
 
