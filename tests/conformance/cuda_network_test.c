@@ -143,6 +143,40 @@ static const CudaKernelCase quantised[] = {
     {"onnx::QLinearConv", NULL,
         {"T[0,2,30]", "float32[] 0.5", "T[] 1", "uint8[5,2,3]", "float32[] 0.25", "uint8[] 2", "float32[] 32",
             "uint8[] 9"}},
+    {"onnx::ConvInteger", "pads=[1,1,1,1]", {"T[2,3,9,7]", "int8[5,3,3,3]", "T[] 1", "int8[5] 0 1 0 -2 3"}},
+    {"onnx::ConvInteger", "group=2; strides=[2,1]; dilations=[1,2]", {"uint8[1,4,9,7]", "T[6,2,3,2]"}},
+    {"onnx::ConvInteger", "strides=[2]",
+        {"int8[1,2,3] -128 127 3 4 5 6", "uint8[2,2,1] 255 2 7 0", "int8[] -1"}},
+    {"onnx::ConvInteger", NULL, {"uint8[1,2,3,4,5]", "int8[40,2,2,2,2]", "", "int8[] 3"}},
+    {"onnx::ConvInteger", NULL, {"T[0,2,30]", "uint8[5,2,3]"}},
+    {"onnx::ConvInteger", NULL, {"T[1,1,3]", "uint8[1,1,2]", "T[3] 1 2 3"}},
+};
+
+/* Limits of which 0 is no step, with one that is too large and one that is none, and channels without
+ * elements. */
+static const CudaKernelCase rounded_to_steps[] = {
+    {"FakeQuantWithMinMaxArgs", NULL, {"float32[3,111]"}},
+    {"FakeQuantWithMinMaxArgs", "min=-1.3; max=2.1; num_bits=4; narrow_range=true", {"float32[333]"}},
+    {"FakeQuantWithMinMaxArgs", "min=0.5; max=2.0", {"float32[6] nan inf -inf 0 0.49 9"}},
+    {"FakeQuantWithMinMaxArgs", "min=0.0; max=0.0", {"float32[2] 1 nan"}},
+    {"FakeQuantWithMinMaxArgs", "min=2.0; max=1.0", {"float32[2] 1 2"}},
+    {"FakeQuantWithMinMaxArgs", NULL, {"float32[0,3]"}},
+    {"FakeQuantWithMinMaxArgsGradient", "min=-1.3; max=2.1", {"float32[3,111]", "float32[3,111]"}},
+    {"FakeQuantWithMinMaxArgsGradient", "min=0.0; max=0.0", {"float32[2] 1 2", "float32[2] 0 nan"}},
+    {"FakeQuantWithMinMaxArgsGradient", NULL, {"float32[0]", "float32[0]"}},
+    {"FakeQuantWithMinMaxArgsGradient", NULL, {"float32[300]", "float32[1]"}},
+    {"FakeQuantWithMinMaxArgsGradient", "min=1.0; max=1.0", {"float32[300]", "float32[1]"}},
+    {"FakeQuantWithMinMaxVars", NULL, {"float32[333]", "float32[] -1.3", "float32[] 2.1"}},
+    {"FakeQuantWithMinMaxVars", "num_bits=16", {"float32[5,7]", "float32[] -3", "float32[] -1"}},
+    {"FakeQuantWithMinMaxVars", NULL, {"float32[0]", "float32[] 2", "float32[] 1"}},
+    {"FakeQuantWithMinMaxVars", NULL, {"float32[300]", "float32[] nan", "float32[] 0.1"}},
+    {"FakeQuantWithMinMaxVars", NULL, {"float32[2]", "float32[] 0", "float32[] 0"}},
+    {"FakeQuantWithMinMaxVarsPerChannel", NULL, {"float32[5,3]", "float32[3] -1 0 0", "float32[3] 2 0.3 0"}},
+    {"FakeQuantWithMinMaxVarsPerChannel", "narrow_range=true",
+        {"float32[2,3,111]", "float32[111] -2 ...", "float32[111] 1.7 ..."}},
+    {"FakeQuantWithMinMaxVarsPerChannel", NULL, {"float32[5,3]", "float32[3] -1 2 3", "float32[3] 2 2 2"}},
+    {"FakeQuantWithMinMaxVarsPerChannel", NULL, {"float32[0,3]", "float32[3] -1 0 3", "float32[3] 2 2 2"}},
+    {"FakeQuantWithMinMaxVarsPerChannel", NULL, {"float32[3,0]", "float32[0]", "float32[0]"}},
 };
 
 /* Products of matrices as they lie and turned, batches of them, sums of all kinds, diagonals, operands that
@@ -209,6 +243,7 @@ quantised_numbers(void **state)
 {
     (void)state;
     cuda_kernels_compare(quantised, COUNT_OF(quantised));
+    cuda_kernels_compare(rounded_to_steps, COUNT_OF(rounded_to_steps));
 }
 
 static void
@@ -222,8 +257,8 @@ static void
 every_kernel_has_a_case_in_each_of_its_dtypes(void **state)
 {
     (void)state;
-    static const char *const families[] = {
-        "einsum", "loss_onnx", "onnx_attention", "quantize", "quantized_convolution", "rotary", "sampling"};
+    static const char *const families[] = {"einsum", "fake_quantize", "loss_onnx", "onnx_attention",
+        "quantize", "quantized_convolution", "rotary", "sampling"};
     for (size_t index = 0; index < COUNT_OF(families); index++) {
         cuda_kernels_expect_cases(families[index]);
     }

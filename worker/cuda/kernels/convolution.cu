@@ -81,7 +81,10 @@ __device__ __forceinline__ void
 store_sum(const CudaConvolution &convolution, const Row &row, int64_t channel, C sum)
 {
     int64_t position = row.output + channel * convolution.window.output.channel;
-    store((T *)convolution.output, position, finish_sum<T>(convolution.epilogue, sum, position, channel));
+    if constexpr (is_floating<T>()) {
+        sum = finish_sum<T>(convolution.epilogue, sum, position, channel);
+    }
+    store((T *)convolution.output, position, sum);
 }
 
 template <typename T, int EACH>
@@ -233,4 +236,10 @@ extern "C" int
 cuda_convolve(CudaType type, const CudaConvolution *convolution, cudaStream_t stream)
 {
     EACH_FLOATING_TYPE(type, convolve<T>(convolution, stream));
+}
+
+extern "C" int
+cuda_convolve_integers(const CudaConvolution *convolution, cudaStream_t stream)
+{
+    return (int)convolve<uint32_t>(convolution, stream);
 }

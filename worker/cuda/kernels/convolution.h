@@ -14,6 +14,9 @@ extern "C" {
  * Padding counts as zeros: under it a weight that is infinite gives NaN. Floating types. */
 int cuda_convolve(CudaType type, const CudaConvolution *convolution, cudaStream_t stream);
 
+/* Convolves int32, whose sums wrap; there is no epilogue. */
+int cuda_convolve_integers(const CudaConvolution *convolution, cudaStream_t stream);
+
 /* Convolves in the context's lane: by cuDNN where it can, by cuda_convolve() everywhere else. The output is
  * the convolution's. */
 MUST_USE Status convolution_enqueue(

@@ -137,21 +137,23 @@ multiply(KernelContext *context, const Tensor *a, const Tensor *b, const Tensor 
     return cuda_check(context->call, error, "a product of quantised matrices");
 }
 
-/* Subtracts the zero points, which lie behind the two matrices, from matrix `input`. */
-static Status
-centre(KernelContext *context, uint32_t input, int from_end, Tensor *ret_centred)
+Status
+quantize_centre(KernelContext *context, uint32_t input, int from_end, Tensor *ret_centred)
 {
-    const Tensor *matrix = &context->inputs[input];
+    const Tensor *numbers = &context->inputs[input];
+    uint32_t zero_points = input + 2;
     Lines lines;
-    TRY(scaling_zero_lines(context, input, input + 2, from_end, &lines));
-    TRY(scratch_new(context, DTYPE_INT32, &matrix->shape, ret_centred));
-    CudaQuantised quantised = {.input = matrix->data,
+    TRY(scaling_zero_lines(context, input, zero_points, from_end, &lines));
+    TRY(scratch_new(context, DTYPE_INT32, &numbers->shape, ret_centred));
+    CudaQuantised quantised = {.input = numbers->data,
         .output = ret_centred->data,
-        .count = tensor_element_count(matrix),
+        .count = tensor_element_count(numbers),
         .scaling = {
-            .zero_points = context->inputs[input + 2].data, .size = lines.size, .inner = lines.inner}};
+            .zero_points = zero_points < context->input_count ? context->inputs[zero_points].data : NULL,
+            .size = lines.size,
+            .inner = lines.inner}};
     int error =
-        quantised.count == 0 ? 0 : cuda_centre(cuda_type(matrix->dtype), &quantised, cuda_stream(context));
+        quantised.count == 0 ? 0 : cuda_centre(cuda_type(numbers->dtype), &quantised, cuda_stream(context));
     return cuda_check(context->call, error, "a subtraction of zero points");
 }
 
@@ -162,8 +164,8 @@ compute_integer_product(KernelContext *context)
     AUTO_TENSOR b = {0};
     Tensor *output = NULL;
     TRY(output_new(context, &output));
-    TRY(centre(context, 0, 2, &a));
-    TRY(centre(context, 1, 1, &b));
+    TRY(quantize_centre(context, 0, 2, &a));
+    TRY(quantize_centre(context, 1, 1, &b));
     return multiply(context, &a, &b, output);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "worker/cuda/kernels/types.h"
+#include "worker/runtime/kernel.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -58,6 +59,10 @@ typedef struct CudaRange {
 } CudaRange;
 
 int cuda_find_scale(const CudaRange *range, cudaStream_t stream);
+
+/* Makes int32 of input `input` in the context's lane, less its zero points: those of the input after next,
+ * which may be absent; `from_end` counts their dimension from the last one, which is 1. */
+MUST_USE Status quantize_centre(KernelContext *context, uint32_t input, int from_end, Tensor *ret_centred);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,6 @@
-/* Convolutions of ONNX's quantised numbers: computed as floats by what convolves floats, and quantised again,
- * so that a number may be next to that of the reference kernel (shared/ops/convolution). */
+/* Convolutions of ONNX's quantised numbers (shared/ops/convolution): with scales they are computed as floats
+ * by what convolves floats, and quantised again, so that a number may be next to that of the reference
+ * kernel; without, in int32. */
 #include "worker/cuda/errors.h"
 #include "worker/cuda/kernels/convolution.h"
 #include "worker/cuda/kernels/quantize.h"
@@ -64,6 +65,21 @@ widen_bias(KernelContext *context, Tensor *ret_wide)
     return cuda_check(context->call, cuda_scale_bias(&scaled, cuda_stream(context)), "a bias");
 }
 
+static CudaConvolution
+describe(const Convolution *convolution, const Tensor *input, const Tensor *filter, const Tensor *output)
+{
+    return (CudaConvolution){
+        .window = operands_window(&convolution->window, &input->shape, &output->shape),
+        .filter_steps = operands_filter(convolution, &filter->shape),
+        .groups = convolution->groups,
+        .inputs = convolution->inputs,
+        .outputs = convolution->outputs,
+        .input = input->data,
+        .filter = filter->data,
+        .output = output->data,
+    };
+}
+
 static Status
 convolve(KernelContext *context, const Convolution *convolution, const Tensor *sums)
 {
@@ -73,17 +89,8 @@ convolve(KernelContext *context, const Convolution *convolution, const Tensor *s
     TRY(widen(context, INPUT, 1, &input));
     TRY(widen(context, FILTER, 0, &filter));
     TRY(widen_bias(context, &bias));
-    CudaConvolution launched = {
-        .window = operands_window(&convolution->window, &input.shape, &sums->shape),
-        .filter_steps = operands_filter(convolution, &filter.shape),
-        .groups = convolution->groups,
-        .inputs = convolution->inputs,
-        .outputs = convolution->outputs,
-        .input = input.data,
-        .filter = filter.data,
-        .output = sums->data,
-        .epilogue = {.bias = bias.data},
-    };
+    CudaConvolution launched = describe(convolution, &input, &filter, sums);
+    launched.epilogue.bias = bias.data;
     return convolution_enqueue(context, &launched, sums);
 }
 
@@ -116,7 +123,38 @@ compute_quantised_convolution(KernelContext *context)
     return cuda_check(context->call, error, "a QuantizeLinear kernel");
 }
 
+static bool
+supports_integers(const Node *node)
+{
+    return is_byte(node->input_dtypes[0]) && is_byte(node->input_dtypes[1]);
+}
+
+static Status
+convolve_integers(KernelContext *context, const Convolution *convolution, const Tensor *output)
+{
+    AUTO_TENSOR input = {0};
+    AUTO_TENSOR filter = {0};
+    TRY(quantize_centre(context, 0, context->inputs[0].shape.rank, &input));
+    TRY(quantize_centre(context, 1, context->inputs[1].shape.rank, &filter));
+    CudaConvolution launched = describe(convolution, &input, &filter, output);
+    int error = cuda_convolve_integers(&launched, cuda_stream(context));
+    return cuda_check(context->call, error, "a ConvInteger kernel");
+}
+
+static Status
+compute_integer_convolution(KernelContext *context)
+{
+    KernelInference inference;
+    Convolution convolution;
+    Tensor *output = NULL;
+    kernel_inference(context, NULL, &inference);
+    TRY(convolution_onnx_integer(context->call, &inference.context, &convolution));
+    TRY(kernel_output(context, 0, DTYPE_INT32, &convolution.output, &output));
+    return tensor_element_count(output) == 0 ? STATUS_OK : convolve_integers(context, &convolution, output);
+}
+
 static const Kernel quantized_convolution_kernels[] = {
+    {.op = "onnx::ConvInteger", .supports = supports_integers, .compute = compute_integer_convolution},
     {.op = "onnx::QLinearConv", .supports = supports_bytes, .compute = compute_quantised_convolution},
 };
 
