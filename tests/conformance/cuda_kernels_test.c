@@ -535,12 +535,12 @@ softmax_and_norms(void **state)
 }
 
 /* Families whose cases are in other programs, here and in tests/unit/worker/cuda. */
-static const char *const elsewhere[] = {"attention", "batch_norm", "blocks", "border", "causal", "cells",
-    "chosen", "convolution", "count", "einsum", "fake_quantize", "gather", "gradient", "group_query",
-    "interpolate", "linear_attention", "list", "loss", "loss_onnx", "matmul", "matrix", "movement",
-    "onnx_attention", "optimise", "order", "pooling", "pooling_gradient", "quantize", "quantized_convolution",
-    "random", "recurrent", "resize", "response", "rotary", "sampling", "scatter", "scatter_onnx", "stitch",
-    "suppression", "unique", "variable"};
+static const char *const elsewhere[] = {"affine", "attention", "batch_norm", "blocks", "border", "causal",
+    "cells", "chosen", "columns", "convolution", "count", "einsum", "fake_quantize", "gather", "gradient",
+    "group_query", "interpolate", "linear_attention", "list", "loss", "loss_onnx", "matmul", "matrix",
+    "movement", "onnx_attention", "optimise", "order", "pooling", "pooling_gradient", "quantize",
+    "quantized_convolution", "random", "recurrent", "regions", "resize", "response", "rotary", "sampling",
+    "scatter", "scatter_onnx", "stitch", "suppression", "unique", "variable"};
 
 static void
 every_kernel_has_a_case_in_each_of_its_dtypes(void **state)

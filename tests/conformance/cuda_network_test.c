@@ -179,6 +179,54 @@ static const CudaKernelCase rounded_to_steps[] = {
     {"FakeQuantWithMinMaxVarsPerChannel", NULL, {"float32[3,0]", "float32[0]", "float32[0]"}},
 };
 
+/* Grids with sides of one point and of none. */
+static const CudaKernelCase grids[] = {
+    {"onnx::AffineGrid", NULL, {"T[2,2,3]", "int64[4] 2 3 5 4"}},
+    {"onnx::AffineGrid", "align_corners=1", {"T[2,2,3]", "int64[4] 2 1 13 11"}},
+    {"onnx::AffineGrid", NULL, {"T[2,3,4]", "int64[5] 2 1 5 4 3"}},
+    {"onnx::AffineGrid", "align_corners=1", {"T[1,3,4]", "int64[5] 1 1 1 7 2"}},
+    {"onnx::AffineGrid", NULL, {"T[2,2,3]", "int64[4] 2 3 0 4"}},
+    {"onnx::AffineGrid", NULL, {"T[0,3,4]", "int64[5] 0 1 5 4 3"}},
+};
+
+/* Blocks beside each other, with gaps, padding and steps, in one to three dimensions, and larger than the
+ * image. */
+static const CudaKernelCase blocks[] = {
+    {"onnx::Col2Im", NULL, {"T[1,8,9]", "int64[2] 4 4", "int64[2] 2 2"}},
+    {"onnx::Col2Im", "pads=[0,1,1,1]; strides=[1,2]", {"T[2,6,10]", "int64[2] 5 5", "int64[2] 3 1"}},
+    {"onnx::Col2Im", "pads=[1,1,1,1]; dilations=[2,3]", {"T[1,12,216]", "int64[2] 18 13", "int64[2] 2 2"}},
+    {"onnx::Col2Im", "strides=[2]", {"T[3,6,4]", "int64[1] 9", "int64[1] 3"}},
+    {"onnx::Col2Im", NULL, {"T[1,8,12]", "int64[3] 3 3 4", "int64[3] 2 2 2"}},
+    {"onnx::Col2Im", NULL, {"T[1,25,0]", "int64[2] 4 4", "int64[2] 5 5"}},
+    {"onnx::Col2Im", NULL, {"T[0,4,9]", "int64[2] 4 4", "int64[2] 2 2"}},
+    {"onnx::Col2Im", NULL, {"T[1,5,9]", "int64[2] 4 4", "int64[2] 2 2"}},
+};
+
+/* Regions at borders, turned over, of no size, of other images, and beyond all images. */
+#define REGIONS "T[5,4] 0 0 5 4 1 1 3 2 -2 -2 9 9 4 3 1 1 2 2 2 2"
+static const CudaKernelCase regions[] = {
+    {"onnx::RoiAlign", "output_height=2; output_width=3", {"T[2,3,5,6]", REGIONS, "int64[5] 0 1 1 0 1"}},
+    {"onnx::RoiAlign", "output_height=3; output_width=2; mode=max; spatial_scale=0.9",
+        {"T[2,3,5,6]", REGIONS, "int64[5] 0 1 1 0 1"}},
+    {"onnx::RoiAlign",
+        "output_height=7; output_width=9; sampling_ratio=2; "
+        "coordinate_transformation_mode=output_half_pixel",
+        {"T[2,3,5,6]", REGIONS, "int64[5] 0 1 1 0 1"}},
+    {"onnx::RoiAlign", "mode=max; sampling_ratio=3; coordinate_transformation_mode=output_half_pixel",
+        {"T[2,1,1,1]", REGIONS, "int64[5] 0 1 1 0 1"}},
+    {"onnx::RoiAlign", NULL, {"float32[1,1,2,2] nan inf 1 -inf", "float32[1,4] 0 0 2 2", "int64[1] 0"}},
+    {"onnx::RoiAlign", "mode=max", {"float32[1,1,2,2] nan inf 1 -inf", "float32[1,4] 0 0 2 2", "int64[1] 0"}},
+    {"onnx::RoiAlign", NULL, {"T[2,3,5,6]", "T[0,4]", "int64[0]"}},
+    {"onnx::RoiAlign", NULL, {"T[2,0,5,6]", REGIONS, "int64[5] 0 1 1 0 1"}},
+    {"onnx::RoiAlign", NULL, {"T[2,0,5,6]", REGIONS, "int64[5] 0 1 2 0 1"}},
+    {"onnx::RoiAlign", NULL, {"T[2,1,5,0]", REGIONS, "int64[5] 0 1 1 0 1"}},
+    {"onnx::RoiAlign", NULL, {"T[2,3,5,6]", REGIONS, "int64[5] 0 1 -1 0 2"}},
+    {"onnx::RoiAlign", "sampling_ratio=1025", {"T[2,3,5,6]", REGIONS, "int64[5] 0 1 1 0 1"}},
+    {"onnx::RoiAlign", "mode=none", {"T[2,3,5,6]", REGIONS, "int64[5] 0 1 1 0 1"}},
+    {"onnx::RoiAlign", NULL, {"float32[1,1,5,6]", "float32[2,4] 0 0 1 nan 0 0 1 1", "int64[2] 0 7"}},
+    {"onnx::RoiAlign", NULL, {"float64[1,1,5,6]", "float64[2,4] 0 0 1 1 0 1e300 1 1", "int64[2] 0 0"}},
+};
+
 /* Products of matrices as they lie and turned, batches of them, sums of all kinds, diagonals, operands that
  * broadcast, and no elements. */
 static const CudaKernelCase einsums[] = {
@@ -229,6 +277,9 @@ sampled_images(void **state)
 {
     (void)state;
     cuda_kernels_compare(samples, COUNT_OF(samples));
+    cuda_kernels_compare(grids, COUNT_OF(grids));
+    cuda_kernels_compare(blocks, COUNT_OF(blocks));
+    cuda_kernels_compare(regions, COUNT_OF(regions));
 }
 
 static void
@@ -257,8 +308,8 @@ static void
 every_kernel_has_a_case_in_each_of_its_dtypes(void **state)
 {
     (void)state;
-    static const char *const families[] = {"einsum", "fake_quantize", "loss_onnx", "onnx_attention",
-        "quantize", "quantized_convolution", "rotary", "sampling"};
+    static const char *const families[] = {"affine", "columns", "einsum", "fake_quantize", "loss_onnx",
+        "onnx_attention", "quantize", "quantized_convolution", "regions", "rotary", "sampling"};
     for (size_t index = 0; index < COUNT_OF(families); index++) {
         cuda_kernels_expect_cases(families[index]);
     }

@@ -144,7 +144,6 @@ align_region(void *context, int64_t number)
 static Status
 check_regions(Call *call, const Regions *regions, int64_t count, int64_t images)
 {
-    enum { POINTS_MAX = 1 << 13 };
     for (int64_t n = 0; n < count; n++) {
         if (regions->batches[n] < 0 || regions->batches[n] >= images) {
             return call_fail(call, STATUS_INVALID_ARGUMENT, "index %lld at %lld is not within %lld",
@@ -152,7 +151,7 @@ check_regions(Call *call, const Regions *regions, int64_t count, int64_t images)
         }
         for (int side = 0; side < 4; side++) {
             double place = regions->rois[n * 4 + side] * regions->scale;
-            if (!(fabs(place) <= POINTS_MAX)) {
+            if (!(fabs(place) <= ROI_COORDINATE_MAX)) {
                 return call_fail(call, STATUS_INVALID_ARGUMENT, "coordinate %d of region %lld is %g", side,
                     (long long)n, regions->rois[n * 4 + side]);
             }
@@ -164,23 +163,14 @@ check_regions(Call *call, const Regions *regions, int64_t count, int64_t images)
 static Status
 roi_align_compute(KernelContext *context)
 {
-    enum { MEAN, LARGEST };
-    enum { HALF_PIXEL, OUTPUT_HALF_PIXEL };
-    static const char *const modes[] = {[MEAN] = "avg", [LARGEST] = "max"};
-    static const char *const places[] = {
-        [HALF_PIXEL] = "half_pixel", [OUTPUT_HALF_PIXEL] = "output_half_pixel"};
-    size_t mode = 0;
-    size_t place = 0;
-    const Node *node = context->node;
     const Shape *input = &context->inputs[0].shape;
+    RoiAlign align;
     Shape shape;
     AUTO_TENSOR image = {0};
     AUTO_TENSOR rois = {0};
     AUTO_TENSOR output = {0};
     TRY(output_shapes(context, &shape));
-    TRY(sampling_choice(context->call, node, "mode", modes, COUNT_OF(modes), &mode));
-    TRY(sampling_choice(
-        context->call, node, "coordinate_transformation_mode", places, COUNT_OF(places), &place));
+    TRY(roi_align_read(context->call, context->node, input, &shape, &align));
     TRY(scratch_cast(context, &context->inputs[0], DTYPE_FLOAT64, &image));
     TRY(scratch_cast(context, &context->inputs[1], DTYPE_FLOAT64, &rois));
     TRY(scratch_new(context, DTYPE_FLOAT64, &shape, &output));
@@ -194,17 +184,10 @@ roi_align_compute(KernelContext *context)
         .width = input->dims[3],
         .rows = shape.dims[2],
         .columns = shape.dims[3],
-        .ratio = node_attr_int(node, "sampling_ratio"),
-        .scale = (double)node_attr_float(node, "spatial_scale"),
-        .is_half_pixel = place == HALF_PIXEL,
-        .is_largest = mode == LARGEST};
-    if (tensor_element_count(&output) > 0 && regions.height * regions.width == 0) {
-        return call_fail(context->call, STATUS_INVALID_ARGUMENT, "an image without elements is sampled");
-    }
-    if (regions.ratio < 0 || regions.ratio > 1 << 10) {
-        return call_fail(context->call, STATUS_INVALID_ARGUMENT, "sampling_ratio is %lld, not 0 to %d",
-            (long long)regions.ratio, 1 << 10);
-    }
+        .ratio = align.ratio,
+        .scale = align.scale,
+        .is_half_pixel = align.is_half_pixel,
+        .is_largest = align.is_largest};
     TRY(check_regions(context->call, &regions, shape.dims[0], input->dims[0]));
     if (tensor_element_count(&output) > 0) {
         context->device->parallel_for(context->device, shape.dims[0], align_region, &regions);

@@ -57,3 +57,31 @@ grid_sample_read(
     *ret_sample = sample;
     return STATUS_OK;
 }
+
+Status
+roi_align_read(Call *call, const Node *node, const Shape *input, const Shape *output, RoiAlign *ret_align)
+{
+    enum { MEAN, LARGEST, RATIO_MAX = 1 << 10 };
+    enum { HALF_PIXEL, OUTPUT_HALF_PIXEL };
+    static const char *const modes[] = {[MEAN] = "avg", [LARGEST] = "max"};
+    static const char *const places[] = {
+        [HALF_PIXEL] = "half_pixel", [OUTPUT_HALF_PIXEL] = "output_half_pixel"};
+    size_t mode = 0;
+    size_t place = 0;
+    int64_t count = 0;
+    TRY(sampling_choice(call, node, "mode", modes, COUNT_OF(modes), &mode));
+    TRY(sampling_choice(call, node, "coordinate_transformation_mode", places, COUNT_OF(places), &place));
+    if (shape_element_count(output, &count) && count > 0 && input->dims[2] * input->dims[3] == 0) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "an image without elements is sampled");
+    }
+    int64_t ratio = node_attr_int(node, "sampling_ratio");
+    if (ratio < 0 || ratio > RATIO_MAX) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "sampling_ratio is %lld, not 0 to %d",
+            (long long)ratio, RATIO_MAX);
+    }
+    *ret_align = (RoiAlign){.ratio = ratio,
+        .scale = (double)node_attr_float(node, "spatial_scale"),
+        .is_half_pixel = place == HALF_PIXEL,
+        .is_largest = mode == LARGEST};
+    return STATUS_OK;
+}

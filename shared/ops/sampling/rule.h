@@ -1,4 +1,4 @@
-/* Attributes and sizes of ONNX's GridSample, and names that attributes of this family choose by.
+/* Attributes and sizes of ONNX's GridSample and RoiAlign, and names that attributes of this family choose by.
  *
  * Threads: any.
  * Errors:  INVALID_ARGUMENT for a name that there is not, and for an image without elements that is sampled.
@@ -28,6 +28,20 @@ typedef struct GridSample {
 /* Reads a node whose input and output have these shapes, all sizes of which are known. */
 MUST_USE Status grid_sample_read(
     Call *call, const Node *node, const Shape *input, const Shape *output, GridSample *ret_sample);
+
+/* No coordinate of a region is larger, in elements of the image: points of a bin must end. */
+enum { ROI_COORDINATE_MAX = 1 << 13 };
+
+typedef struct RoiAlign {
+    int64_t ratio; /* points along a side of a bin; 0: as many as it has elements */
+    double scale;
+    bool is_half_pixel; /* half a pixel is subtracted, and regions may be smaller than one */
+    bool is_largest;
+} RoiAlign;
+
+/* Reads a node whose input and output have these shapes. */
+MUST_USE Status roi_align_read(
+    Call *call, const Node *node, const Shape *input, const Shape *output, RoiAlign *ret_align);
 
 /* Finds the attribute's text among `count` names. */
 MUST_USE Status sampling_choice(Call *call, const Node *node, const char *attribute, const char *const *names,
