@@ -8,6 +8,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
 from group import run_group  # noqa: E402  (before all else: it keeps Python from writing files)
 from gpu_pool import TEST_DEVICE, Host, compile_on, pool, refusal  # noqa: E402
+from graph_builder import GraphBuilder, Shape, Type  # noqa: E402
 
 WITHOUT = Host()
 WITH = Host(TEST_DEVICE)
@@ -70,8 +71,58 @@ def a_worker_with_a_gpu_that_dies_leaves_nobody_who_could():
         assert client.step(session, ANYWHERE)["outputs"]["anywhere"]["data"] == [-1, -2]
 
 
+def _loop(card, host):
+    """Doubles x while it is below 100, and multiplies by a variable: the sums on one device, the rest on the other."""
+    graph = GraphBuilder()
+    kind = Type("float32")
+    graph.placeholder("x", "float32", [])
+    variable = graph.add("VarHandleOp", dtype=kind, shape=Shape([]))
+    graph.add("AssignVariableOp", variable, "x", name="set", dtype=kind)
+    factor = graph.add("ReadVariableOp", variable, dtype=kind)
+    first = graph.add("Enter", "x", T=kind, frame_name="frame", is_constant=False, parallel_iterations=10)
+    merged = graph.add("Merge", first, T=kind, N=2)
+    limit = graph.constant("float32", [], [100.0], control=[merged])
+    goes_on = graph.add("LoopCond", graph.add("Less", merged, limit, T=kind, device=host))
+    switch = graph.add("Switch", merged, goes_on, T=kind)
+    doubled = graph.add("Add", f"{switch}:1", f"{switch}:1", T=kind, device=card)
+    graph.add_input(merged, graph.add("NextIteration", doubled, T=kind))
+    last = graph.add("Exit", switch, T=kind)
+    graph.add("Neg", graph.add("Mul", last, factor, T=kind, device=host), name="y", T=kind, device=card)
+    return graph.document()
+
+
+def a_loop_goes_on_between_a_card_and_another_worker():
+    with pool(WITHOUT, WITH) as (_, client):
+        tasks = {worker["name"]: worker["task"] for worker in client.send("GET", "/workers")["workers"]}
+        session = client.session()
+        client.graph(session, _loop(f"/job:worker/task:{tasks['w1']}/device:GPU:0", f"/job:worker/task:{tasks['w0']}/device:CPU:0"))
+        client.step(session, {"feeds": {"x": 3}, "targets": ["set"]})
+        step = client.step(session, {"feeds": {"x": 5}, "fetches": ["y"]})
+        assert step["outputs"]["y"]["data"] == [-3 * 160], step
+        assert {partition["task"] for partition in step["partitions"]} == set(tasks.values()), step
+
+
+def devices_that_cannot_be_are_refused_in_words():
+    with pool(WITHOUT, WITH) as (_, client):
+        tasks = {worker["name"]: worker["task"] for worker in client.send("GET", "/workers")["workers"]}
+        for device, code, detail in (
+                ("/device:GPU:7", "INVALID_ARGUMENT",
+                 "node 'Add' asks for device '/device:GPU:7', but the only GPU of a worker is '/device:GPU:0'"),
+                ("/device:TPU:0", "INVALID_ARGUMENT",
+                 "node 'Add' asks for device '/device:TPU:0', but workers have devices of type 'CPU' and 'GPU' only"),
+                (f"/job:worker/task:{tasks['w0']}/device:GPU:0", "FAILED_PRECONDITION",
+                 "node 'Add' asks for a GPU, and worker 'w0', where it must run, has none in service: switched off: cuda=off"),
+                ("/job:worker/task:9/device:GPU:0", "UNAVAILABLE", "slot 0 asks for task 9, and no serving worker has it")):
+            session = client.session()
+            client.graph(session, _loop(device, ""))
+            refused = refusal(client, session, {"feeds": {"x": 5}, "fetches": ["Exit"]})
+            assert (refused.code, refused.detail) == (code, detail), refused
+
+
 if __name__ == "__main__":
     run_group([what_asks_for_a_gpu_goes_to_the_worker_that_has_one,
                a_gpu_that_no_worker_has_is_refused_unless_placement_is_soft,
                a_plan_says_what_it_needs_and_who_has_registered_it,
-               a_worker_with_a_gpu_that_dies_leaves_nobody_who_could])
+               a_worker_with_a_gpu_that_dies_leaves_nobody_who_could,
+               a_loop_goes_on_between_a_card_and_another_worker,
+               devices_that_cannot_be_are_refused_in_words])
