@@ -240,6 +240,12 @@ def a_plugins_device_is_opened_with_the_settings():
     assert card == f"plain card '', 0 bytes, 75 percent, 100 percent a tenant, {256 << 20} pinned, libraries ''", card
 
 
+def variables_that_libraries_heed_are_told_at_the_start():
+    with Worker("--cuda-plugin", PLAIN, NVIDIA_TF32_OVERRIDE="1", CUBLAS_WORKSPACE_CONFIG=":16:8") as worker:
+        told = {event["variable"]: (event["level"], event["value"]) for event in worker.events() if "variable" in event}
+    assert told == {"NVIDIA_TF32_OVERRIDE": ("warning", "1"), "CUBLAS_WORKSPACE_CONFIG": ("warning", ":16:8")}, told
+
+
 def a_device_out_of_service_ends_the_worker_for_a_new_process():
     with tempfile.TemporaryDirectory() as folder:
         fault = os.path.join(folder, "fault")
@@ -329,6 +335,7 @@ if __name__ == "__main__":
         a_gateway_lists_the_device_or_why_there_is_none,
         a_worker_that_shall_use_no_accelerator_looks_for_none,
         a_plugins_device_is_opened_with_the_settings,
+        variables_that_libraries_heed_are_told_at_the_start,
         a_device_out_of_service_ends_the_worker_for_a_new_process,
         runs_on_the_cpu_end_before_a_worker_whose_device_is_out_of_service,
         settings_that_mean_nothing_are_refused,

@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -127,6 +128,27 @@ log_device(const PluginDevice *opened)
     }
 }
 
+/* Says which variables of the environment NVIDIA's libraries heed behind the worker's back. */
+static void
+log_overrides(void)
+{
+    static const struct {
+        const char *name;
+        const char *effect;
+    } overrides[] = {
+        {"NVIDIA_TF32_OVERRIDE", "0: no session gets TF32; other values may have float32 rounded unasked"},
+        {"CUBLAS_WORKSPACE_CONFIG", "cuBLAS may choose other algorithms, whose sums have other bits"},
+    };
+    for (size_t index = 0; index < COUNT_OF(overrides); index++) {
+        const char *value = getenv(overrides[index].name);
+        if (value != NULL) {
+            log_event(LOG_WARNING, "the environment changes how the accelerator computes",
+                log_text("variable", overrides[index].name), log_text("value", value),
+                log_text("effect", overrides[index].effect));
+        }
+    }
+}
+
 /* Ends a worker that must have an accelerator. No other start mends what the machine or the build lacks: then
  * it is the setting that is wrong. A driver that does not serve yet may serve the next start. */
 static Status
@@ -148,6 +170,7 @@ accelerator_open(Call *call, const AcceleratorOptions *options, Device *host, Ac
     }
     if (open_device(call, options, host, &ret_accelerator->opened) == STATUS_OK) {
         log_device(&ret_accelerator->opened);
+        log_overrides();
         return STATUS_OK;
     }
     if (options->is_required) {
