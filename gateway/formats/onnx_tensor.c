@@ -3,6 +3,8 @@
 #include "gateway/formats/onnx_external.h"
 #include "gateway/formats/onnx_import.h"
 #include "gateway/formats/protobuf_tensor.h"
+#include "shared/base/text.h"
+#include "shared/tensor/foreign_dtype.h"
 
 typedef struct TensorView {
     Slice bytes; /* the whole message */
@@ -21,9 +23,11 @@ onnx_dtype(OnnxImport *import, int64_t number, Slice what, Dtype *ret_dtype)
 {
     Dtype dtype = dtype_from_onnx_number(number);
     if (dtype == DTYPE_INVALID) {
+        const char *name = foreign_dtype_onnx(number);
+        const char *text = name != NULL ? name : text_format(import->call->arena, "%lld", (long long)number);
         return call_fail(import->call, STATUS_UNIMPLEMENTED,
-            "'%.*s' has element type %lld, which we have not", SLICE_PRINT(slice_part(what, 0, 128)),
-            (long long)number);
+            "'%.*s' has the element type %s, which is not supported", SLICE_PRINT(slice_part(what, 0, 128)),
+            text == NULL ? "" : text);
     }
     import->has_other_floats =
         import->has_other_floats || (dtype_is_floating(dtype) && dtype != DTYPE_FLOAT32);

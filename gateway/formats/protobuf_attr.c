@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "gateway/formats/protobuf_tensor.h"
+#include "shared/tensor/foreign_dtype.h"
 
 static Status
 fail_damaged(ProtoImport *import, const char *what)
@@ -196,6 +197,7 @@ read_scalar(ProtoImport *import, AttrKind kind, uint64_t number, Slice bytes, in
         return STATUS_OK;
     case ATTR_TYPE:
         ret_value->value.type = dtype_from_tensorflow_number((int64_t)number);
+        ret_value->foreign_type = foreign_dtype_tensorflow((int64_t)number) == NULL ? 0 : (uint8_t)number;
         return STATUS_OK;
     case ATTR_SHAPE:
         return proto_shape(import, bytes, &ret_value->value.shape);

@@ -10,6 +10,7 @@
 #include "shared/formats/builder.h"
 #include "shared/formats/graphdef_json.h"
 #include "shared/json/reader.h"
+#include "shared/tensor/foreign_dtype.h"
 
 /* The largest item of a list. */
 enum { GRAPH_ITEM_SIZE_MAX = 512 };
@@ -52,7 +53,7 @@ graph_read_bytes(JsonReader *reader, const JsonMember *member, void *target)
 }
 
 static Status
-read_dtype_number(JsonReader *reader, Dtype *ret_dtype)
+read_dtype_number(JsonReader *reader, Dtype *ret_dtype, uint8_t *ret_foreign)
 {
     enum { TENSORFLOW_NUMBER_MAX = 199 }; /* references included, whose numbers are 100 higher */
     int64_t number = 0;
@@ -63,25 +64,44 @@ read_dtype_number(JsonReader *reader, Dtype *ret_dtype)
         return call_fail(reader->call, STATUS_INVALID_ARGUMENT, "%lld is no DataType", (long long)number);
     }
     *ret_dtype = dtype_from_tensorflow_number(number);
+    *ret_foreign = foreign_dtype_tensorflow(number) == NULL ? 0 : (uint8_t)number;
     return STATUS_OK;
 }
 
-/* Reads a DataType's name or number into a Dtype; DTYPE_INVALID for a type that has no Dtype. */
+/* Reads a DataType's name or number; DTYPE_INVALID for a type that has no Dtype, and its number if it is one
+ * of foreign_dtype.h. */
 static Status
-graph_read_dtype(JsonReader *reader, const JsonMember *member, void *target)
+read_dtype(JsonReader *reader, Dtype *ret_dtype, uint8_t *ret_foreign)
 {
     Slice name;
-    (void)member;
     if (json_peek(reader->scanner) == JSON_NUMBER) {
-        return read_dtype_number(reader, target);
+        return read_dtype_number(reader, ret_dtype, ret_foreign);
     }
     TRY(take_string(reader, &name));
     if (!slice_starts_with(name, SLICE("DT_"))) {
         return call_fail(reader->call, STATUS_INVALID_ARGUMENT, "'%.*s' is no DataType",
             SLICE_PRINT(slice_part(name, 0, 64)));
     }
-    *(Dtype *)target = dtype_from_tensorflow_name(name);
+    *ret_dtype = dtype_from_tensorflow_name(name);
+    *ret_foreign = foreign_dtype_from_tensorflow_name(name);
     return STATUS_OK;
+}
+
+static Status
+graph_read_dtype(JsonReader *reader, const JsonMember *member, void *target)
+{
+    uint8_t ignored = 0;
+    (void)member;
+    return read_dtype(reader, target, &ignored);
+}
+
+/* Reads the type of an AttrValue, whose `value` is the target. */
+static Status
+read_attr_type(JsonReader *reader, const JsonMember *member, void *target)
+{
+    AttrValue *attr = (AttrValue *)(void *)((char *)target - offsetof(AttrValue, value));
+    (void)member;
+    return read_dtype(reader, &attr->value.type, &attr->foreign_type);
 }
 
 typedef struct Item {
@@ -426,7 +446,7 @@ static const JsonTable function_ref_table = JSON_TABLE("NameAttrList", function_
     X("i", ATTR_INT, .type = JSON_INT64)                                                                     \
     X("f", ATTR_FLOAT, .type = JSON_FLOAT)                                                                   \
     X("b", ATTR_BOOL, .type = JSON_BOOLEAN)                                                                  \
-    X("type", ATTR_TYPE, .read = graph_read_dtype)                                                           \
+    X("type", ATTR_TYPE, .read = read_attr_type)                                                             \
     X("shape", ATTR_SHAPE, .read = graph_read_shape)                                                         \
     X("tensor", ATTR_TENSOR, .read = graph_read_tensor)                                                      \
     X("func", ATTR_FUNCTION, .type = JSON_STRUCT, .table = &function_ref_table)                              \

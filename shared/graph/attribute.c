@@ -55,7 +55,7 @@ attr_value_equal(const AttrValue *left, const AttrValue *right)
     case ATTR_BOOL:
         return left->value.b == right->value.b;
     case ATTR_TYPE:
-        return left->value.type == right->value.type;
+        return left->value.type == right->value.type && left->foreign_type == right->foreign_type;
     case ATTR_SHAPE:
         return shape_equal(&left->value.shape, &right->value.shape);
     case ATTR_TENSOR:

@@ -32,6 +32,8 @@ typedef struct FunctionRef {
 struct AttrValue {
     AttrKind kind;
     bool is_list;
+    uint8_t foreign_type; /* of an ATTR_TYPE without a Dtype: its number in TensorFlow, if it has a name
+                           * (foreign_dtype.h) */
     union {
         Slice s; /* ATTR_STRING (any bytes), ATTR_PLACEHOLDER */
         int64_t i;

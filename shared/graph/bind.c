@@ -2,8 +2,9 @@
 #include <stdio.h>
 
 #include "shared/graph/linker.h"
+#include "shared/tensor/foreign_dtype.h"
 
-enum { SUFFIX_SIZE = 160 };
+enum { SUFFIX_SIZE = 160, REASON_SIZE = 80 };
 
 /* Returns "/attr/<name>", escaped as RFC 6901 demands. */
 static const char *
@@ -28,6 +29,16 @@ attr_fault(Linker *linker, const Node *node, Slice name, const char *reason)
     char suffix[SUFFIX_SIZE];
     Slice shown = slice_part(name, 0, 64);
     link_fault(linker, node, attr_suffix(name, suffix), "attribute '%.*s' %s", SLICE_PRINT(shown), reason);
+}
+
+/* Refuses a value that stands for no Dtype. */
+static void
+type_fault(Linker *linker, const Node *node, Slice name, const AttrValue *given)
+{
+    char reason[REASON_SIZE];
+    const char *type = foreign_dtype_tensorflow(given->foreign_type);
+    (void)snprintf(reason, sizeof reason, "is %s, which is not supported", type == NULL ? "" : type);
+    attr_fault(linker, node, name, type == NULL ? "is not a type" : reason);
 }
 
 static bool
@@ -105,7 +116,7 @@ bind_declared(Linker *linker, Node *node, const OpAttribute *declared, Attr *att
     }
     if (declared->kind == ATTR_TYPE && !declared->is_list && given != NULL && !given->is_list &&
         given->value.type == DTYPE_INVALID && !node_binds_types(node)) {
-        attr_fault(linker, node, declared->name, "is not a type");
+        type_fault(linker, node, declared->name, given);
     }
 }
 

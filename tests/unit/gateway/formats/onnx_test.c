@@ -435,7 +435,10 @@ what_cannot_be_is_refused_by_name(void **state)
     onnx_put_value(&graph, OUTPUT, "y", FLOAT, NULL, 0);
     expect_refused(&graph, 15, STATUS_INVALID_ARGUMENT, "the model's output 'y' is defined nowhere");
     onnx_put_value(&graph, INPUT, "x", 17, NULL, 0);
-    expect_refused(&graph, 15, STATUS_UNIMPLEMENTED, "'x' has element type 17, which we have not");
+    expect_refused(
+        &graph, 15, STATUS_UNIMPLEMENTED, "'x' has the element type FLOAT8E4M3FN, which is not supported");
+    onnx_put_value(&graph, INPUT, "x", 99, NULL, 0);
+    expect_refused(&graph, 15, STATUS_UNIMPLEMENTED, "'x' has the element type 99, which is not supported");
     expect_refused(&graph, 6, STATUS_UNIMPLEMENTED, "the model imports opset 6, not 7 to 28");
     expect_refused(&graph, 29, STATUS_UNIMPLEMENTED, "the model imports opset 29, not 7 to 28");
 }

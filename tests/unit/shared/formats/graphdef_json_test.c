@@ -58,6 +58,28 @@ attr_of(const GraphDef *def, Slice name)
     return value;
 }
 
+static void
+expect_foreign_type(const char *type, uint8_t number)
+{
+    AUTO_BUFFER buffer = {0};
+    buffer_append_format(
+        &buffer, "{\"node\":[{\"name\":\"n\",\"op\":\"Cast\",\"attr\":{\"T\":{\"type\":%s}}}]}", type);
+    AUTO_GRAPH_DEF def = read_text(buffer_string(&buffer));
+    const AttrValue *value = attr_of(def, SLICE("T"));
+    assert_int_equal(value->value.type, DTYPE_INVALID);
+    assert_int_equal(value->foreign_type, number);
+}
+
+static void
+a_type_without_a_dtype_keeps_its_number(void **state)
+{
+    (void)state;
+    expect_foreign_type("\"DT_FLOAT8_E4M3FN\"", 25);
+    expect_foreign_type("24", 24);
+    expect_foreign_type("\"DT_MOON\"", 0);
+    expect_foreign_type("99", 0);
+}
+
 /* Reads a graph whose one node has the one attribute "a". */
 static const Tensor *
 read_tensor_attr(const char *text, GraphDef **ret_def)
@@ -412,6 +434,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_type_without_a_dtype_keeps_its_number),
         cmocka_unit_test(a_tensor_may_be_named_by_its_digest),
         cmocka_unit_test(what_converters_write_is_read),
         cmocka_unit_test(both_spellings_of_everything_are_understood),
