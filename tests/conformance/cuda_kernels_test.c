@@ -540,7 +540,7 @@ static const char *const elsewhere[] = {"affine", "attention", "batch_norm", "bl
     "group_query", "interpolate", "linear_attention", "list", "loss", "loss_onnx", "matmul", "matrix",
     "movement", "onnx_attention", "optimise", "order", "pooling", "pooling_gradient", "quantize",
     "quantized_convolution", "random", "recurrent", "regions", "resize", "response", "rotary", "sampling",
-    "scatter", "scatter_onnx", "stitch", "suppression", "unique", "variable"};
+    "scatter", "scatter_onnx", "stitch", "suppression", "svd", "unique", "variable"};
 
 static void
 every_kernel_has_a_case_in_each_of_its_dtypes(void **state)
