@@ -8,16 +8,26 @@
 extern "C" {
 #endif
 
-enum { CUDA_OPTIMISE_VARIABLES_MAX = 3, CUDA_OPTIMISE_SCALARS_MAX = 6 };
+enum { CUDA_OPTIMISE_VARIABLES_MAX = 4, CUDA_OPTIMISE_SCALARS_MAX = 6 };
 
 /* The rules of shared/ops/variable/apply_kernel.c, with variables and scalars in the same order. */
 typedef enum CudaOptimiser {
     CUDA_GRADIENT_DESCENT,
+    CUDA_PROXIMAL_GRADIENT_DESCENT,
+    CUDA_ADADELTA,
     CUDA_ADAGRAD,
+    CUDA_ADAGRAD_V2,
+    CUDA_PROXIMAL_ADAGRAD,
+    CUDA_FTRL, /* with and without the shrinkage, which is 0 then */
     CUDA_MOMENTUM,
     CUDA_KERAS_MOMENTUM,
     CUDA_ADAM,
+    CUDA_ADAM_AMSGRAD,
+    CUDA_ADA_MAX,
     CUDA_RMS_PROP,
+    CUDA_CENTERED_RMS_PROP,
+    CUDA_ADD_SIGN,
+    CUDA_POWER_SIGN,
     CUDA_ASSIGN_ADD, /* without scalars: the gradient is what is added */
     CUDA_ASSIGN_SUB,
 } CudaOptimiser;

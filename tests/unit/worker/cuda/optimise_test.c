@@ -11,12 +11,12 @@
 #include "tests/support/tensor_literals.h"
 #include "worker/runtime/variable.h"
 
-enum { INPUTS_MAX = 10, VARIABLES_MAX = 3, ARENA_SIZE = 1 << 20 };
+enum { INPUTS_MAX = 11, VARIABLES_MAX = 4, ARENA_SIZE = 1 << 20 };
 
 extern const KernelFamily *const cuda_kernels_table[];
 extern const size_t cuda_kernels_table_count;
 
-/* The kinds of a node's inputs, in order: v is a variable, s a scalar, g the gradient. */
+/* The kinds of a node's inputs, in order: v is a variable, s a scalar, r one of -1/2, g the gradient. */
 typedef struct OptimiserCase {
     const char *op;
     const char *inputs;
@@ -26,16 +26,37 @@ typedef struct OptimiserCase {
 static const OptimiserCase cases[] = {
     {"ApplyGradientDescent", "vsg", ""},
     {"ResourceApplyGradientDescent", "vsg", ""},
+    {"ApplyProximalGradientDescent", "vsssg", ""},
+    {"ResourceApplyProximalGradientDescent", "vsssg", ""},
+    {"ApplyAdadelta", "vvvsssg", ""},
+    {"ResourceApplyAdadelta", "vvvsssg", ""},
     {"ApplyAdagrad", "vvsg", ""},
     {"ResourceApplyAdagrad", "vvsg", "update_slots=false"},
+    {"ApplyAdagradV2", "vvssg", ""},
+    {"ResourceApplyAdagradV2", "vvssg", "update_slots=false"},
+    {"ApplyProximalAdagrad", "vvsssg", ""},
+    {"ResourceApplyProximalAdagrad", "vvsssg", ""},
+    {"ApplyFtrl", "vvvgssss", ""},
+    {"ResourceApplyFtrl", "vvvgsssr", ""},
+    {"ApplyFtrlV2", "vvvgsssss", ""},
+    {"ResourceApplyFtrlV2", "vvvgsssss", ""},
     {"ApplyMomentum", "vvsgs", ""},
     {"ResourceApplyMomentum", "vvsgs", "use_nesterov=true"},
     {"ResourceApplyKerasMomentum", "vvsgs", ""},
     {"ResourceApplyKerasMomentum", "vvsgs", "use_nesterov=true"},
     {"ApplyAdam", "vvvssssssg", ""},
     {"ResourceApplyAdam", "vvvssssssg", "use_nesterov=true"},
+    {"ResourceApplyAdamWithAmsgrad", "vvvvssssssg", ""},
+    {"ApplyAdaMax", "vvvsssssg", ""},
+    {"ResourceApplyAdaMax", "vvvsssssg", ""},
     {"ApplyRMSProp", "vvvssssg", ""},
     {"ResourceApplyRMSProp", "vvvssssg", ""},
+    {"ApplyCenteredRMSProp", "vvvvssssg", ""},
+    {"ResourceApplyCenteredRMSProp", "vvvvssssg", ""},
+    {"ApplyAddSign", "vvssssg", ""},
+    {"ResourceApplyAddSign", "vvssssg", ""},
+    {"ApplyPowerSign", "vvssssg", ""},
+    {"ResourceApplyPowerSign", "vvssssg", ""},
     {"AssignAdd", "vg", ""},
     {"AssignAddVariableOp", "vg", ""},
     {"AssignSub", "vg", ""},
@@ -97,12 +118,14 @@ draw(const Trial *trial, char kind, int seed)
 {
     AUTO_BUFFER text = {0};
     int64_t count = kind == 'g' ? trial->gradient_count : trial->count;
-    if (kind == 's') {
-        buffer_append_format(&text, "%s[] %g", dtype_name(trial->dtype), (seed + 1) / 16.0);
+    bool is_scalar = kind == 's' || kind == 'r';
+    if (is_scalar) {
+        double number = kind == 'r' ? -0.5 : (seed + 1) / 16.0;
+        buffer_append_format(&text, "%s[] %g", dtype_name(trial->dtype), number);
     } else {
         buffer_append_format(&text, "%s[%lld]", dtype_name(trial->dtype), (long long)count);
     }
-    for (int64_t i = 0; kind != 's' && i < count; i++) {
+    for (int64_t i = 0; !is_scalar && i < count; i++) {
         buffer_append_format(&text, " %g", 0.25 + (double)((i * 7 + (int64_t)seed * 13) % 41) / 32);
     }
     return tensor_literal(buffer_string(&text));
