@@ -536,9 +536,9 @@ softmax_and_norms(void **state)
 
 /* Families whose cases are in other programs, here and in tests/unit/worker/cuda. */
 static const char *const elsewhere[] = {"affine", "attention", "batch_norm", "blocks", "border", "causal",
-    "cells", "chosen", "columns", "convolution", "count", "einsum", "fake_quantize", "gather", "gradient",
-    "group_query", "interpolate", "linear_attention", "list", "loss", "loss_onnx", "matmul", "matrix",
-    "movement", "onnx_attention", "optimise", "order", "pooling", "pooling_gradient", "quantize",
+    "cells", "chosen", "columns", "convolution", "count", "einsum", "fake_quantize", "fourier", "gather",
+    "gradient", "group_query", "interpolate", "linear_attention", "list", "loss", "loss_onnx", "matmul",
+    "matrix", "movement", "onnx_attention", "optimise", "order", "pooling", "pooling_gradient", "quantize",
     "quantized_convolution", "random", "recurrent", "regions", "resize", "response", "rotary", "sampling",
     "scatter", "scatter_onnx", "stitch", "suppression", "svd", "unique", "variable"};
 
