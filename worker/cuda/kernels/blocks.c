@@ -6,6 +6,7 @@
 #include "shared/ops/quantize/blocks_rule.h"
 #include "worker/cuda/errors.h"
 #include "worker/cuda/kernels/matmul.h"
+#include "worker/cuda/operands/given.h"
 #include "worker/cuda/operands/types.h"
 #include "worker/cuda/run.h"
 #include "worker/reference/outputs.h"
@@ -17,18 +18,6 @@ enum { PACKED, ROW_SCALES, ROW_ZEROS };
 /* Beyond as many vectors, reading the packed weights again for every four takes longer than writing them
  * unpacked and reading those. */
 static const int64_t VECTORS_MAX = 16;
-
-static bool
-is_given(const KernelContext *context, uint32_t input)
-{
-    return input < context->input_count && context->inputs[input].dtype != DTYPE_INVALID;
-}
-
-static const void *
-data_of(const KernelContext *context, uint32_t input)
-{
-    return is_given(context, input) ? context->inputs[input].data : NULL;
-}
 
 /* Returns whether an input is absent or of this dtype. */
 static bool
@@ -77,16 +66,17 @@ static Status
 read_product(KernelContext *context, CudaBlockProduct *product)
 {
     CudaBlocks *blocks = &product->blocks;
-    bool is_packed = is_given(context, ZERO_POINTS) && context->inputs[ZERO_POINTS].dtype == DTYPE_UINT8;
+    const Tensor *zeros = given_input(context, ZERO_POINTS);
+    bool is_packed = zeros != NULL && zeros->dtype == DTYPE_UINT8;
     TRY(read_blocks(context, node_attr_int(context->node, "K"), blocks));
     blocks->rows = node_attr_int(context->node, "N");
     blocks->packed = context->inputs[B].data;
     blocks->scales = context->inputs[SCALES].data;
-    blocks->zero_bytes = is_packed ? context->inputs[ZERO_POINTS].data : NULL;
-    blocks->zeros = is_packed ? NULL : data_of(context, ZERO_POINTS);
-    blocks->groups = data_of(context, G_IDX);
+    blocks->zero_bytes = is_packed ? zeros->data : NULL;
+    blocks->zeros = is_packed ? NULL : given_data(context, ZERO_POINTS);
+    blocks->groups = given_data(context, G_IDX);
     product->a = context->inputs[A].data;
-    product->bias = data_of(context, BIAS);
+    product->bias = given_data(context, BIAS);
     product->output = context->outputs[0].data;
     product->batch = tensor_element_count(&context->inputs[A]) / blocks->row;
     return blocks->groups == NULL ? STATUS_OK : cuda_blame(context, CUDA_REFUSES_GROUP, &blocks->blame);
@@ -135,7 +125,7 @@ compute_rows(KernelContext *context)
 {
     CudaBlocks blocks = {.packed = context->inputs[PACKED].data,
         .scales = context->inputs[ROW_SCALES].data,
-        .zero_bytes = data_of(context, ROW_ZEROS)};
+        .zero_bytes = given_data(context, ROW_ZEROS)};
     Tensor *output = NULL;
     TRY(output_new(context, &output));
     if (output->data == NULL) {

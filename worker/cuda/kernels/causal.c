@@ -3,6 +3,7 @@
 
 #include "worker/cuda/errors.h"
 #include "worker/cuda/lane.h"
+#include "worker/cuda/operands/given.h"
 #include "worker/cuda/operands/types.h"
 #include "worker/reference/outputs.h"
 
@@ -12,12 +13,6 @@ static bool
 supports_floats(const Node *node)
 {
     return dtype_is_floating(node->input_dtypes[0]);
-}
-
-static const void *
-data_of(const KernelContext *context, uint32_t input)
-{
-    return input < context->input_count ? context->inputs[input].data : NULL;
 }
 
 static Status
@@ -37,8 +32,8 @@ compute_causal(KernelContext *context)
     CudaCausal causal = {
         .input = inputs[0].data,
         .weight = inputs[1].data,
-        .bias = data_of(context, BIAS),
-        .past = data_of(context, PAST),
+        .bias = given_data(context, BIAS),
+        .past = given_data(context, PAST),
         .output = output->data,
         .state = state->data,
         .lines = shape->dims[0] * shape->dims[1],

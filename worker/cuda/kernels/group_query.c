@@ -16,6 +16,7 @@
 #include "worker/cuda/kernels/matmul.h"
 #include "worker/cuda/kernels/move.h"
 #include "worker/cuda/kernels/onnx_attention.h"
+#include "worker/cuda/operands/given.h"
 #include "worker/cuda/operands/types.h"
 #include "worker/cuda/run.h"
 #include "worker/reference/outputs.h"
@@ -52,20 +53,6 @@ supports_floats(const Node *node)
            node->output_count == OUTPUTS && node_attr_int(node, "qk_output") == 0;
 }
 
-static const Tensor *
-given(const KernelContext *context, uint32_t input)
-{
-    bool is_given = input < context->input_count && context->inputs[input].dtype != DTYPE_INVALID;
-    return is_given ? &context->inputs[input] : NULL;
-}
-
-static const void *
-data_of(const KernelContext *context, uint32_t input)
-{
-    const Tensor *tensor = given(context, input);
-    return tensor == NULL ? NULL : tensor->data;
-}
-
 static Status
 make_tensors(KernelContext *context, GroupRun *run)
 {
@@ -89,18 +76,18 @@ read_group(const GroupRun *run)
 {
     const KernelContext *context = run->context;
     const GroupQuery *query = &run->query;
-    const Tensor *cosines = given(context, GROUP_COSINES);
-    const Tensor *bias = given(context, GROUP_BIAS);
+    const Tensor *cosines = given_input(context, GROUP_COSINES);
+    const Tensor *bias = given_input(context, GROUP_BIAS);
     return (CudaGroupQuery){
         .query = context->inputs[GROUP_QUERY].data,
-        .key = data_of(context, GROUP_KEY),
-        .value = data_of(context, GROUP_VALUE),
-        .past_key = data_of(context, GROUP_PAST_KEY),
-        .past_value = data_of(context, GROUP_PAST_VALUE),
-        .cosines = data_of(context, GROUP_COSINES),
-        .sines = data_of(context, GROUP_SINES),
+        .key = given_data(context, GROUP_KEY),
+        .value = given_data(context, GROUP_VALUE),
+        .past_key = given_data(context, GROUP_PAST_KEY),
+        .past_value = given_data(context, GROUP_PAST_VALUE),
+        .cosines = given_data(context, GROUP_COSINES),
+        .sines = given_data(context, GROUP_SINES),
         .lengths = context->inputs[GROUP_LENGTHS].data,
-        .positions = data_of(context, GROUP_POSITIONS),
+        .positions = given_data(context, GROUP_POSITIONS),
         .queries = run->queries.data,
         .keys = context->outputs[PRESENT_KEY].data,
         .values = context->outputs[PRESENT_VALUE].data,
@@ -171,7 +158,7 @@ static Status
 read_bias(GroupRun *run, CudaAttentionRows *rows)
 {
     KernelContext *context = run->context;
-    const Tensor *bias = given(context, GROUP_BIAS);
+    const Tensor *bias = given_input(context, GROUP_BIAS);
     if (bias == NULL) {
         return STATUS_OK;
     }
@@ -208,7 +195,7 @@ weigh_rows(GroupRun *run)
         .left = window > 0 ? window - 1 : -1,
         .right = -1,
         .lengths = run->totals.data,
-        .sinks = data_of(context, GROUP_SINK),
+        .sinks = given_data(context, GROUP_SINK),
         .is_smooth = node_attr_int(context->node, "smooth_softmax") != 0,
     };
     TRY(read_bias(run, &rows));

@@ -8,6 +8,7 @@
 #include "worker/cuda/errors.h"
 #include "worker/cuda/kernels/elementwise.h"
 #include "worker/cuda/lane.h"
+#include "worker/cuda/operands/given.h"
 #include "worker/cuda/operands/types.h"
 #include "worker/reference/outputs.h"
 #include "worker/reference/scratch.h"
@@ -28,21 +29,14 @@ begin_state(KernelContext *context, const Tensor *state)
 {
     cudaStream_t stream = cuda_stream(context);
     int64_t count = tensor_element_count(state);
-    const Tensor *past = context->input_count > LINEAR_STATE ? &context->inputs[LINEAR_STATE] : NULL;
+    const Tensor *past = given_input(context, LINEAR_STATE);
     int error = 0;
     if (count > 0) {
-        error = past == NULL || past->data == NULL
-                    ? (int)cudaMemsetAsync(state->data, 0, tensor_byte_size(state), stream)
-                    : cuda_convert(cuda_type(past->dtype), past->data, cuda_type(state->dtype), state->data,
-                          count, stream);
+        error = past == NULL ? (int)cudaMemsetAsync(state->data, 0, tensor_byte_size(state), stream)
+                             : cuda_convert(cuda_type(past->dtype), past->data, cuda_type(state->dtype),
+                                   state->data, count, stream);
     }
     return cuda_check(context->call, error, "the first state of an attention");
-}
-
-static const void *
-data_of(const KernelContext *context, uint32_t input)
-{
-    return input < context->input_count ? context->inputs[input].data : NULL;
 }
 
 static Status
@@ -53,8 +47,8 @@ run_tokens(KernelContext *context, const LinearAttention *read, const Tensor *st
         .query = context->inputs[LINEAR_QUERY].data,
         .key = context->inputs[LINEAR_KEY].data,
         .value = context->inputs[LINEAR_VALUE].data,
-        .decay = read->decays ? data_of(context, LINEAR_DECAY) : NULL,
-        .beta = read->corrects ? data_of(context, LINEAR_BETA) : NULL,
+        .decay = read->decays ? given_data(context, LINEAR_DECAY) : NULL,
+        .beta = read->corrects ? given_data(context, LINEAR_BETA) : NULL,
         .state = state->data,
         .output = output->data,
         .batch = read->batch,

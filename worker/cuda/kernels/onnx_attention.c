@@ -9,6 +9,7 @@
 #include "worker/cuda/kernels/elementwise.h"
 #include "worker/cuda/kernels/matmul.h"
 #include "worker/cuda/kernels/move.h"
+#include "worker/cuda/operands/given.h"
 #include "worker/cuda/operands/types.h"
 #include "worker/cuda/run.h"
 #include "worker/reference/outputs.h"
@@ -21,12 +22,6 @@ _Static_assert((int)CUDA_ATTENTION_PRODUCTS == ONNX_ATTENTION_PRODUCTS &&
     "both sides count the stages alike");
 
 enum { OUTPUTS_MAX = 4 };
-
-static bool
-is_given(const KernelContext *context, uint32_t input)
-{
-    return context->input_count > input && context->inputs[input].dtype != DTYPE_INVALID;
-}
 
 static bool
 is_mask(Dtype dtype)
@@ -179,10 +174,10 @@ multiply_values(KernelContext *context, const OnnxAttention *a, const Tensor *we
 static Status
 read_mask(KernelContext *context, CudaAttentionRows *rows, Tensor *ret_mask)
 {
-    if (!is_given(context, ONNX_ATTENTION_MASK)) {
+    const Tensor *mask = given_input(context, ONNX_ATTENTION_MASK);
+    if (mask == NULL) {
         return STATUS_OK;
     }
-    const Tensor *mask = &context->inputs[ONNX_ATTENTION_MASK];
     bool is_wide = context->inputs[ONNX_ATTENTION_QUERY].dtype == DTYPE_FLOAT64;
     Dtype dtype = is_wide ? DTYPE_FLOAT64 : DTYPE_FLOAT32;
     *ret_mask = tensor_ref(mask);
@@ -228,7 +223,7 @@ weigh_rows(KernelContext *context, const OnnxAttention *a, const Tensor *scores)
     if (context->output_count > ONNX_ATTENTION_SCORES) {
         rows.kept = context->outputs[ONNX_ATTENTION_SCORES].data;
     }
-    if (is_given(context, ONNX_ATTENTION_LENGTHS)) {
+    if (given_input(context, ONNX_ATTENTION_LENGTHS) != NULL) {
         rows.lengths = context->inputs[ONNX_ATTENTION_LENGTHS].data;
         TRY(cuda_blame(context, CUDA_REFUSES_LENGTH, &rows.blame));
     }
@@ -255,8 +250,8 @@ is_for_library(const KernelContext *context, const OnnxAttention *a)
 {
     bool is_whole = context->output_count <= ONNX_ATTENTION_SCORES && a->softcap == 0 && a->left < 0 &&
                     a->right < 0 && (!a->is_causal || a->past == 0);
-    return is_whole && !is_given(context, ONNX_ATTENTION_MASK) &&
-           !is_given(context, ONNX_ATTENTION_LENGTHS) && a->total > 0 &&
+    return is_whole && given_input(context, ONNX_ATTENTION_MASK) == NULL &&
+           given_input(context, ONNX_ATTENTION_LENGTHS) == NULL && a->total > 0 &&
            tensor_element_count(&context->outputs[ONNX_ATTENTION_OUTPUT]) > 0;
 }
 

@@ -8,6 +8,7 @@
 #include "shared/ops/reduce/rule.h"
 #include "worker/cuda/errors.h"
 #include "worker/cuda/lane.h"
+#include "worker/cuda/operands/given.h"
 #include "worker/cuda/operands/types.h"
 #include "worker/reference/outputs.h"
 #include "worker/reference/scratch.h"
@@ -192,12 +193,6 @@ hardmax_compute(KernelContext *context)
     return cuda_check(context->call, error, "a Hardmax kernel");
 }
 
-static bool
-is_given(const KernelContext *context, uint32_t input)
-{
-    return context->input_count > input && context->inputs[input].dtype != DTYPE_INVALID;
-}
-
 /* UNIMPLEMENTED for a scale or a bias that is broadcast along a row, as no network has it: a node is given to
  * the card before shapes are known. */
 static Status
@@ -274,11 +269,11 @@ layer_norm_compute(KernelContext *context)
 {
     const Tensor *input = &context->inputs[0];
     int64_t size = row_size(context);
-    bool has_bias = is_given(context, 2);
+    bool has_bias = given_input(context, 2) != NULL;
     TRY(make_outputs(context));
     CudaLayerNorm norm = {.input = input->data,
         .scale = context->inputs[1].data,
-        .bias = has_bias ? context->inputs[2].data : NULL,
+        .bias = given_data(context, 2),
         .output = output_data(context, 0),
         .mean = output_data(context, 1),
         .deviation = output_data(context, 2),
@@ -308,12 +303,6 @@ clear_statistics(KernelContext *context)
         }
     }
     return STATUS_OK;
-}
-
-static const void *
-given_data(const KernelContext *context, uint32_t input)
-{
-    return is_given(context, input) ? context->inputs[input].data : NULL;
 }
 
 /* `norm` has what the two ops differ in. */

@@ -9,18 +9,13 @@
 #include "worker/cuda/errors.h"
 #include "worker/cuda/lane.h"
 #include "worker/cuda/operands/counted.h"
+#include "worker/cuda/operands/given.h"
 #include "worker/cuda/operands/types.h"
 #include "worker/reference/outputs.h"
 #include "worker/reference/scratch.h"
 
 enum { BOXES, SCORES, SIZE_MAX_INPUT, OVERLAP_MAX, SCORE_MIN, SIGMA, ROW = 3 };
 enum { SIDES, KEYS, CHOSEN, BEGINS }; /* of Counting.kept */
-
-static bool
-is_given(const KernelContext *context, uint32_t input)
-{
-    return input < context->input_count && context->inputs[input].dtype != DTYPE_INVALID;
-}
 
 static bool
 is_half_or_float(Dtype dtype)
@@ -45,7 +40,7 @@ supports_suppression(const Node *node)
 static Status
 read_number(const KernelContext *context, uint32_t input, float *ret_number)
 {
-    const Tensor *tensor = is_given(context, input) ? &context->inputs[input] : NULL;
+    const Tensor *tensor = given_input(context, input);
     if (tensor == NULL) {
         return STATUS_OK;
     }
@@ -113,7 +108,7 @@ read_size_max(KernelContext *context, int64_t box_count, int64_t *ret_asked, int
 {
     size_t count = 0;
     *ret_asked = 0;
-    if (is_given(context, SIZE_MAX_INPUT)) {
+    if (given_input(context, SIZE_MAX_INPUT) != NULL) {
         TRY(kernel_input_ints(context, SIZE_MAX_INPUT, ret_asked, 1, &count));
         *ret_asked = count == 0 || *ret_asked < 0 ? 0 : *ret_asked;
     }
@@ -132,7 +127,7 @@ onnx_suppression(const KernelContext *context)
         .box_count = scores->dims[2],
         .search_count = scores->dims[0] * scores->dims[1],
         .classes = scores->dims[1],
-        .takes_all = !is_given(context, SCORE_MIN),
+        .takes_all = given_input(context, SCORE_MIN) == NULL,
         .is_centre = node_attr_int(context->node, "center_point_box") != 0,
     };
 }
@@ -185,7 +180,7 @@ read_thresholds(KernelContext *context, CudaSuppression *all)
 {
     const Node *node = context->node;
     all->score_min = -3.40282347e+38F;
-    if (!is_given(context, OVERLAP_MAX)) {
+    if (given_input(context, OVERLAP_MAX) == NULL) {
         all->overlap_max = node_attr_float(node, "iou_threshold");
     }
     TRY(read_number(context, OVERLAP_MAX, &all->overlap_max));
