@@ -45,6 +45,20 @@ template <typename C> struct BlockSum {
     }
 };
 
+/* The joining of the least place. */
+struct BlockLeast {
+    static __device__ __forceinline__ int64_t
+    none()
+    {
+        return INT64_MAX;
+    }
+    static __device__ __forceinline__ int64_t
+    join(int64_t a, int64_t b)
+    {
+        return a < b ? a : b;
+    }
+};
+
 /* Every thread of the block, whose size is a multiple of WARP_THREADS, gets the sum of the values of all
  * threads before it, and that of all. For integers: the order of additions is not said. */
 template <typename C>

@@ -18,13 +18,10 @@ supports_numbers(const Node *node)
     return dtype_is_floating(node->input_dtypes[0]) || dtype_is_integer(node->input_dtypes[0]);
 }
 
-/* Without "sorted" the elements stand in the order of the reference's heap, which is the host's. */
 static bool
 supports_top_k(const Node *node)
 {
-    const AttrValue *is_sorted = node_attr(node, "sorted");
-    bool is_heap = is_sorted != NULL && is_sorted->kind == ATTR_BOOL && !is_sorted->value.b;
-    return supports_numbers(node) && !is_heap &&
+    return supports_numbers(node) &&
            (node->output_dtypes[1] == DTYPE_INT32 || node->output_dtypes[1] == DTYPE_INT64);
 }
 
@@ -47,7 +44,7 @@ run_sort(KernelContext *context, CudaSort *sort)
     if (lines * sort->count == 0) {
         return STATUS_OK;
     }
-    int64_t room = cuda_sort_room(sort->size);
+    int64_t room = cuda_sort_places(sort);
     sort->abreast = count_abreast(lines, room);
     Shape shape = shape_vector(sort->abreast * room * (int64_t)sizeof(CudaPlace));
     TRY(scratch_new(context, DTYPE_UINT8, &shape, &places));
@@ -58,7 +55,7 @@ run_sort(KernelContext *context, CudaSort *sort)
 }
 
 static Status
-run_top_k(KernelContext *context, int64_t axis, bool is_largest_first)
+run_top_k(KernelContext *context, int64_t axis, bool is_largest_first, bool is_sorted)
 {
     const Tensor *input = &context->inputs[0];
     Shape shapes[2];
@@ -77,6 +74,7 @@ run_top_k(KernelContext *context, int64_t axis, bool is_largest_first)
         .inner = lines.inner,
         .count = shapes[0].dims[dimension],
         .is_largest_first = is_largest_first,
+        .keeps_heap = !is_sorted,
         .is_wide = indices->dtype == DTYPE_INT64,
     };
     return run_sort(context, &sort);
@@ -85,14 +83,14 @@ run_top_k(KernelContext *context, int64_t axis, bool is_largest_first)
 static Status
 top_k_compute(KernelContext *context)
 {
-    return run_top_k(context, -1, true);
+    return run_top_k(context, -1, true, node_attr_bool(context->node, "sorted"));
 }
 
 static Status
 onnx_top_k_compute(KernelContext *context)
 {
     const Node *node = context->node;
-    return run_top_k(context, node_attr_int(node, "axis"), node_attr_int(node, "largest") != 0);
+    return run_top_k(context, node_attr_int(node, "axis"), node_attr_int(node, "largest") != 0, true);
 }
 
 static Status

@@ -27,10 +27,11 @@ typedef struct CudaSort {
     int64_t inner;
     int64_t first;
     int64_t count;
-    CudaPlace *places; /* room for `abreast` lines of cuda_sort_room() */
+    CudaPlace *places; /* room for `abreast` lines of cuda_sort_places() */
     int64_t abreast;
     bool is_largest_first;
-    bool is_wide; /* indices are int64, else int32 */
+    bool keeps_heap; /* the first `count`, unless they are all, stand as in the reference kernel's heap */
+    bool is_wide;    /* indices are int64, else int32 */
 } CudaSort;
 
 /* Returns for how many elements a line needs room: a power of 2. */
@@ -42,6 +43,19 @@ cuda_sort_room(int64_t size)
         room *= 2;
     }
     return room;
+}
+
+static inline bool
+cuda_sort_is_heap(const CudaSort *sort)
+{
+    return sort->keeps_heap && sort->count < sort->size;
+}
+
+/* Returns how many places a line needs. */
+static inline int64_t
+cuda_sort_places(const CudaSort *sort)
+{
+    return cuda_sort_is_heap(sort) ? sort->count + 1 : cuda_sort_room(sort->size);
 }
 
 /* Floating types and integers. */

@@ -398,19 +398,6 @@ cuda_softmax(CudaType type, const CudaLines *lines, bool is_logarithm, cudaStrea
     EACH_FLOATING_TYPE(type, softmax<T>(lines, is_logarithm, stream));
 }
 
-struct Earlier {
-    static __device__ __forceinline__ int64_t
-    none()
-    {
-        return INT64_MAX;
-    }
-    static __device__ __forceinline__ int64_t
-    join(int64_t a, int64_t b)
-    {
-        return a < b ? a : b;
-    }
-};
-
 /* A thread reads and writes elements of its own only. */
 template <typename T, typename C>
 __global__ void
@@ -420,11 +407,11 @@ hardmax_kernel(CudaLines lines)
         int64_t start = line_start(lines, line);
         const T *input = (const T *)lines.input + start;
         C largest = find_largest<T, C>(input, lines.size, lines.inner);
-        int64_t first = Earlier::none();
+        int64_t first = BlockLeast::none();
         for (int64_t i = threadIdx.x; i < lines.size; i += blockDim.x) {
-            first = load(input, i * lines.inner) == largest ? Earlier::join(first, i) : first;
+            first = load(input, i * lines.inner) == largest ? BlockLeast::join(first, i) : first;
         }
-        first = block_join<Earlier>(first);
+        first = block_join<BlockLeast>(first);
         for (int64_t i = threadIdx.x; i < lines.size; i += blockDim.x) {
             store((T *)lines.output, start + i * lines.inner, i == first ? (C)1 : (C)0);
         }

@@ -29,6 +29,31 @@ the_first_of_sorted_lines(void **state)
     cuda_kernels_compare(cases, COUNT_OF(cases));
 }
 
+/* Without an order the elements stand as in the reference kernel's heap, unless all of a line are wanted. */
+static void
+heaps(void **state)
+{
+    (void)state;
+    static const CudaKernelCase cases[] = {
+        {"TopK", "k=3; sorted=false", {"T[4,7]"}},
+        {"TopK", "k=7; sorted=false", {"T[4,7]"}},
+        {"TopK", "k=1; sorted=false", {"T[4,7]"}},
+        {"TopK", "k=0; sorted=false", {"T[2,3]"}},
+        {"TopK", "k=2; sorted=false", {"T[0,3]"}},
+        {"TopK", "k=4; sorted=false", {"T[2,3]"}},
+        {"TopKV2", "sorted=false", {"T[3,333]", "int32[] 5"}},
+        {"TopKV2", "sorted=false", {"T[2,1111]", "int32[] 300"}},
+        {"TopKV2", "sorted=false", {"T[2,700]", "int32[] 699"}},
+        {"TopKV2", "sorted=false", {"T[2,5,30]", "int32[] 12"}},
+        {"TopKV2", "sorted=false", {"T[11] 1 nan inf nan -inf -0 0 0 -0 nan 7", "int32[] 6"}},
+        {"TopKV2", "sorted=false",
+            {"uint64[6] 18446744073709551615 0 18446744073709551615 1 9 8", "int32[] 4"}},
+        {"TopKV2", "sorted=false", {"float32[2500,3]", "int32[] 2"}},
+        {"TopKV2", "sorted=false; index_type=int64", {"float32[2,600]", "int32[] 9"}},
+    };
+    cuda_kernels_compare(cases, COUNT_OF(cases));
+}
+
 /* More lines than are sorted at once. */
 static void
 many_lines(void **state)
@@ -64,6 +89,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_of_sorted_lines),
+        cmocka_unit_test(heaps),
         cmocka_unit_test(many_lines),
         cmocka_unit_test(elements_at_a_place),
         cmocka_unit_test(every_kernel_has_a_case_in_each_of_its_dtypes),
