@@ -152,6 +152,23 @@ static const CudaKernelCase generated[] = {
     {"onnx::HammingWindow", "output_datatype=T", {"int32[] 0"}},
     {"onnx::BlackmanWindow", "output_datatype=T", {"int64[] 300"}},
     {"onnx::BlackmanWindow", NULL, {"int32[] 0"}},
+    {"onnx::MelWeightMatrix", "output_datatype=T",
+        {"int64[] 4", "int64[] 16", "int64[] 8192", "float32[] 0", "float32[] 4096"}},
+    {"onnx::MelWeightMatrix", "output_datatype=T",
+        {"int32[] 80", "int32[] 400", "int32[] 16000", "float64[] 20", "float64[] 8000"}},
+    {"onnx::MelWeightMatrix", NULL, /* more than one launch */
+        {"int64[] 600", "int64[] 512", "int64[] 8192", "float16[] 60", "float16[] 4096"}},
+    {"onnx::MelWeightMatrix", NULL, /* a launch, and one band more */
+        {"int64[] 255", "int64[] 4096", "int64[] 44100", "bfloat16[] 0", "bfloat16[] 20000"}},
+    {"onnx::MelWeightMatrix", NULL, /* all corners lie behind the last bin */
+        {"int32[] 1", "int32[] 3", "int32[] 8", "float64[] 4", "float64[] 4"}},
+    {"onnx::MelWeightMatrix", NULL,
+        {"int64[] 0", "int64[] 16", "int64[] 8192", "float32[] 0", "float32[] 4096"}},
+    {"onnx::MelWeightMatrix", NULL,
+        {"int64[] 4", "int64[] 16", "int64[] 8000", "float32[] 0", "float32[] 4096"}},
+    {"onnx::MelWeightMatrix", NULL,
+        {"int64[] 4", "int64[] 16", "int64[] 8000", "float32[2] 0 1", "float32[] 400"}},
+    {"onnx::MelWeightMatrix", NULL, {"int64[] 4", "int64[] 16", "int64[] 8000", "float32[] 0", "float32[0]"}},
     {"OneHot", NULL, {"int32[5] 0 3 -1 2 4", "int32[] 4", "T[] 1", "T[] 0"}},
     {"OneHot", "axis=0", {"int64[2,3] 0 1 2 3 9 1", "int32[] 3", "T[]", "T[]"}},
     {"OneHot", "axis=1", {"uint8[2,3] 0 1 2 3 9 1", "int32[] 3", "T[]", "T[]"}},

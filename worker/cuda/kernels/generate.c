@@ -1,10 +1,12 @@
 /* Tensors made from a few numbers, by the rules of the reference kernels (shared/ops/generate, gather). */
 #include "worker/cuda/kernels/generate.h"
 
+#include "shared/base/clock.h"
 #include "worker/cuda/errors.h"
 #include "worker/cuda/kernels/elementwise.h"
 #include "worker/cuda/lane.h"
 #include "worker/cuda/operands/types.h"
+#include "worker/reference/mel.h"
 #include "worker/reference/outputs.h"
 #include "worker/reference/scratch.h"
 
@@ -138,6 +140,16 @@ static const struct {
     {"onnx::BlackmanWindow", {0.42, -0.5, 0.08}},
 };
 
+static Status
+round_doubles(KernelContext *context, const Tensor *values, Tensor *output)
+{
+    int64_t count = tensor_element_count(output);
+    int error = count == 0 ? 0
+                           : cuda_convert(CUDA_FLOAT64, values->data, cuda_type(output->dtype), output->data,
+                                 count, cuda_stream(context));
+    return cuda_check(context->call, error, "a rounding of numbers");
+}
+
 /* Computed in double, rounded once. */
 static Status
 compute_window(KernelContext *context)
@@ -156,11 +168,47 @@ compute_window(KernelContext *context)
         }
     }
     int error = cuda_cosines(&window, cuda_stream(context));
-    if (error == cudaSuccess && count > 0) {
-        error = cuda_convert(
-            CUDA_FLOAT64, values.data, cuda_type(output->dtype), output->data, count, cuda_stream(context));
+    TRY(cuda_check(context->call, error, "a window"));
+    return round_doubles(context, &values, output);
+}
+
+static bool
+supports_mel(const Node *node)
+{
+    enum { INPUT_LOWER = 3 };
+    return supports_window(node) && dtype_is_floating(node->input_dtypes[INPUT_LOWER]);
+}
+
+/* Fills the columns of some bands from `first` on, whose corners go with the launch. */
+static Status
+fill_bands(KernelContext *context, const MelFilters *filters, int64_t first, const Tensor *values)
+{
+    int64_t count = filters->bands - first;
+    CudaTriangles triangles = {.count = count < CUDA_TRIANGLES_MAX ? count : CUDA_TRIANGLES_MAX,
+        .output = (double *)values->data + first,
+        .rows = filters->rows,
+        .step = filters->bands};
+    for (int64_t n = 0; n < triangles.count + 2; n++) {
+        triangles.corners[n] = mel_corner(filters, first + n);
     }
-    return cuda_check(context->call, error, "a window");
+    return cuda_check(context->call, cuda_triangles(&triangles, cuda_stream(context)), "filters of mel");
+}
+
+/* Computed in double, rounded once. */
+static Status
+compute_mel(KernelContext *context)
+{
+    AUTO_TENSOR values = {0};
+    MelFilters filters;
+    Tensor *output = NULL;
+    TRY(mel_filters_read(context, &filters));
+    TRY(output_new(context, &output));
+    TRY(scratch_new(context, DTYPE_FLOAT64, &output->shape, &values));
+    for (int64_t band = 0; band < filters.bands; band += CUDA_TRIANGLES_MAX) {
+        TRY(call_check(context->call, clock_monotonic_ns()));
+        TRY(fill_bands(context, &filters, band, &values));
+    }
+    return round_doubles(context, &values, output);
 }
 
 #define WINDOW(name)                                                                                         \
@@ -180,6 +228,7 @@ static const Kernel generate_kernels[] = {
     WINDOW("onnx::HannWindow"),
     WINDOW("onnx::HammingWindow"),
     WINDOW("onnx::BlackmanWindow"),
+    {.op = "onnx::MelWeightMatrix", .supports = supports_mel, .compute = compute_mel, .host_inputs = 0x1f},
 };
 
 KERNEL_FAMILY(cuda_kernels, generate, generate_kernels);

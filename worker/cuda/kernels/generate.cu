@@ -85,6 +85,34 @@ cuda_cosines(const CudaCosines *window, cudaStream_t stream)
                                           dim3(INDEX_THREADS), 0, stream, *window));
 }
 
+__global__ void
+triangles_kernel(CudaTriangles triangles)
+{
+    for (int64_t i = index_first(); i < triangles.rows * triangles.count; i += index_step()) {
+        int64_t row = index_quotient(i, triangles.count);
+        int64_t column = i - row * triangles.count;
+        int64_t low = triangles.corners[column];
+        int64_t top = triangles.corners[column + 1];
+        int64_t high = triangles.corners[column + 2];
+        double weight = row == top ? 1 : 0;
+        if (row >= low && row < top) {
+            weight = (double)(row - low) / (double)(top - low);
+        } else if (row > top && row < high) {
+            weight = (double)(high - row) / (double)(high - top);
+        }
+        triangles.output[row * triangles.step + column] = weight;
+    }
+}
+
+extern "C" int
+cuda_triangles(const CudaTriangles *triangles, cudaStream_t stream)
+{
+    int64_t count = triangles->rows * triangles->count;
+    return (int)(count == 0 ? cudaSuccess
+                            : cuda_launch(triangles_kernel, index_grid(count), dim3(INDEX_THREADS), 0, stream,
+                                  *triangles));
+}
+
 template <typename T>
 __global__ void
 space_kernel(double first, double last, T *output, int64_t count)

@@ -46,6 +46,20 @@ typedef struct CudaCosines {
 
 int cuda_cosines(const CudaCosines *window, cudaStream_t stream);
 
+enum { CUDA_TRIANGLES_MAX = 254 };
+
+/* Triangles, each in a column: from 0 in row corners[n] up to 1 in row corners[n + 1], and down to 0 in row
+ * corners[n + 2]. */
+typedef struct CudaTriangles {
+    int64_t corners[CUDA_TRIANGLES_MAX + 2];
+    int64_t count;
+    double *output; /* the first row of the first of these columns */
+    int64_t rows;
+    int64_t step; /* from one row to the next */
+} CudaTriangles;
+
+int cuda_triangles(const CudaTriangles *triangles, cudaStream_t stream);
+
 #ifdef __cplusplus
 }
 #endif
