@@ -1,5 +1,5 @@
-/* The different slices along an axis, in the order of their first appearance, by the rules of the reference
- * kernels (shared/ops/count). */
+/* The different slices along an axis, in the order of their first appearance or of their elements, by the
+ * rules of the reference kernels (shared/ops/count). */
 #include "worker/cuda/kernels/unique.h"
 
 #include "worker/cuda/errors.h"
@@ -11,6 +11,7 @@
 #include "worker/reference/outputs.h"
 
 enum { PLACES, EQUALS, TILES }; /* of Counting.kept */
+enum { OUTPUTS_MAX = 4 };
 
 static bool
 supports_unique(const Node *node)
@@ -19,19 +20,57 @@ supports_unique(const Node *node)
            (node->output_dtypes[1] == DTYPE_INT32 || node->output_dtypes[1] == DTYPE_INT64);
 }
 
-/* Reads the axis, 0 where none is given. */
-static Status
-read_axis(KernelContext *context, int *ret_axis)
+static bool
+supports_onnx_unique(const Node *node)
 {
-    Shape shapes[3];
-    int64_t axis = 0;
+    return cuda_type(node->input_dtypes[0]) != CUDA_INVALID;
+}
+
+static bool
+is_onnx(const KernelContext *context)
+{
+    return node_attr(context->node, "axis") != NULL;
+}
+
+/* Reads the axis: an attribute of ONNX's op, INT64_MIN where elements are told apart; UniqueV2's is an input,
+ * and Unique's is 0. */
+static Status
+read_axis(KernelContext *context, int64_t *ret_axis)
+{
     size_t count = 0;
+    *ret_axis = is_onnx(context) ? node_attr_int(context->node, "axis") : 0;
+    return context->input_count > 1 ? kernel_input_ints(context, 1, ret_axis, 1, &count) : STATUS_OK;
+}
+
+/* Reads how the slices lie, and the shape of what is found, but for its dimension *ret_axis. */
+static Status
+read_slices(KernelContext *context, Lines *ret_lines, Shape *ret_shape, int *ret_axis)
+{
+    const Tensor *input = &context->inputs[0];
+    Shape shapes[OUTPUTS_MAX];
+    int64_t axis = 0;
     TRY(output_rule(context, shapes));
-    if (context->input_count > 1) {
-        TRY(kernel_input_ints(context, 1, &axis, 1, &count));
+    TRY(read_axis(context, &axis));
+    if (axis == INT64_MIN) {
+        *ret_lines = (Lines){.outer = 1, .size = tensor_element_count(input), .inner = 1};
+        *ret_shape = shape_vector(ret_lines->size);
+        *ret_axis = 0;
+        return STATUS_OK;
     }
-    *ret_axis = (int)(axis < 0 ? axis + context->inputs[0].shape.rank : axis);
+    *ret_axis = (int)(axis < 0 ? axis + input->shape.rank : axis);
+    *ret_lines = lines_along(&input->shape, *ret_axis);
+    *ret_shape = input->shape;
     return STATUS_OK;
+}
+
+static CudaSlices
+slices_of(const Tensor *input, const Lines *lines)
+{
+    return (CudaSlices){.data = input->data,
+        .type = cuda_type(input->dtype),
+        .outer = lines->outer,
+        .size = lines->size,
+        .inner = lines->inner};
 }
 
 /* The slices that are the first of their kind: those that equal themselves. */
@@ -50,16 +89,12 @@ static Status
 count_unique(Counting *counting)
 {
     KernelContext *context = counting->context;
-    const Tensor *input = &context->inputs[0];
     Tensor *kept = counting->kept;
+    Lines lines;
+    Shape shape;
     int axis = 0;
-    TRY(read_axis(context, &axis));
-    Lines lines = lines_along(&input->shape, axis);
-    CudaSlices slices = {.data = input->data,
-        .type = cuda_type(input->dtype),
-        .outer = lines.outer,
-        .size = lines.size,
-        .inner = lines.inner};
+    TRY(read_slices(context, &lines, &shape, &axis));
+    CudaSlices slices = slices_of(&context->inputs[0], &lines);
     Shape room = shape_vector(cuda_sort_room(lines.size) * (int64_t)sizeof(CudaPlace));
     TRY(counting_begin(counting, 1));
     TRY(scratch_new(context, DTYPE_UINT8, &room, &kept[PLACES]));
@@ -76,18 +111,21 @@ count_unique(Counting *counting)
     return cuda_check(context->call, error, "a count of slices");
 }
 
-/* Makes the indices, and the counts where they are wanted. */
+/* Makes the indices, which are output `index`, and the counts behind them, where they are wanted. */
 static Status
-number_slices(Counting *counting, const Tensor *found, const Tensor *numbers)
+number_slices(Counting *counting, const Tensor *found, const Tensor *numbers, uint32_t index)
 {
     KernelContext *context = counting->context;
+    if (context->output_count <= index) {
+        return STATUS_OK;
+    }
     Shape by_slice = counting->kept[EQUALS].shape;
     Shape by_number = shape_vector(*counting->counted);
     Tensor *indices = NULL;
     Tensor *counts = NULL;
-    TRY(kernel_output(context, 1, context->node->output_dtypes[1], &by_slice, &indices));
-    if (context->output_count > 2) {
-        TRY(kernel_output(context, 2, context->node->output_dtypes[2], &by_number, &counts));
+    TRY(kernel_output(context, index, context->node->output_dtypes[index], &by_slice, &indices));
+    if (context->output_count > index + 1) {
+        TRY(kernel_output(context, index + 1, context->node->output_dtypes[index + 1], &by_number, &counts));
     }
     CudaNumbering numbering = {
         .firsts = found->data,
@@ -103,28 +141,60 @@ number_slices(Counting *counting, const Tensor *found, const Tensor *numbers)
     return cuda_check(context->call, error, "the numbers of slices");
 }
 
+/* Finds the slices in the order of the input or, where ONNX's node says so, of their elements. */
+static Status
+find_firsts(Counting *counting, const Lines *lines, Tensor *ret_found)
+{
+    KernelContext *context = counting->context;
+    int64_t count = *counting->counted;
+    CudaChosen firsts = firsts_of(counting);
+    CudaSlices slices = slices_of(&context->inputs[0], lines);
+    TRY(counted_numbers(context, count, ret_found));
+    int error = count == 0 ? cudaSuccess : cuda_write_chosen(&firsts, ret_found->data, cuda_stream(context));
+    if (error == cudaSuccess && count > 0 && is_onnx(context) &&
+        node_attr_int(context->node, "sorted") != 0) {
+        error = cuda_order_slices(
+            &slices, counting->kept[PLACES].data, ret_found->data, count, cuda_stream(context));
+    }
+    return cuda_check(context->call, error, "a search for slices");
+}
+
+/* Makes output 1 of ONNX's op: where each slice is first. */
+static Status
+write_firsts(KernelContext *context, const Tensor *found)
+{
+    Tensor *output = NULL;
+    if (context->output_count < 2) {
+        return STATUS_OK;
+    }
+    TRY(kernel_output(context, 1, found->dtype, &found->shape, &output));
+    int error = output->data == NULL
+                    ? cudaSuccess
+                    : (int)cudaMemcpyAsync(output->data, found->data, tensor_byte_size(found),
+                          cudaMemcpyDeviceToDevice, cuda_stream(context));
+    return cuda_check(context->call, error, "a copy of numbers");
+}
+
 static Status
 fill_unique(Counting *counting)
 {
     KernelContext *context = counting->context;
-    const Tensor *input = &context->inputs[0];
-    int64_t count = *counting->counted;
     Tensor *output = NULL;
     AUTO_TENSOR found = {0};
     AUTO_TENSOR numbers = {0};
+    Lines lines;
+    Shape shape;
     int axis = 0;
-    TRY(read_axis(context, &axis));
-    Lines lines = lines_along(&input->shape, axis);
-    Shape shape = input->shape;
-    shape.dims[axis] = count;
-    TRY(kernel_output(context, 0, input->dtype, &shape, &output));
-    TRY(counted_numbers(context, count, &found));
+    TRY(read_slices(context, &lines, &shape, &axis));
+    shape.dims[axis] = *counting->counted;
+    TRY(kernel_output(context, 0, context->inputs[0].dtype, &shape, &output));
     TRY(counted_numbers(context, lines.size, &numbers));
-    CudaChosen firsts = firsts_of(counting);
-    int error = count == 0 ? cudaSuccess : cuda_write_chosen(&firsts, found.data, cuda_stream(context));
-    TRY(cuda_check(context->call, error, "a search for slices"));
-    TRY(number_slices(counting, &found, &numbers));
-    return cuda_take_rows(context, input, &lines, &found, count, output);
+    TRY(find_firsts(counting, &lines, &found));
+    if (is_onnx(context)) {
+        TRY(write_firsts(context, &found));
+    }
+    TRY(number_slices(counting, &found, &numbers, is_onnx(context) ? 2 : 1));
+    return cuda_take_rows(context, &context->inputs[0], &lines, &found, *counting->counted, output);
 }
 
 static void
@@ -139,6 +209,7 @@ static const Kernel unique_kernels[] = {
     {.op = "UniqueV2", .supports = supports_unique, .start = start_unique, .host_inputs = 1 << 1},
     {.op = "UniqueWithCounts", .supports = supports_unique, .start = start_unique},
     {.op = "UniqueWithCountsV2", .supports = supports_unique, .start = start_unique, .host_inputs = 1 << 1},
+    {.op = "onnx::Unique", .supports = supports_onnx_unique, .start = start_unique},
 };
 
 KERNEL_FAMILY(cuda_kernels, unique, unique_kernels);

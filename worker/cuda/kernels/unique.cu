@@ -1,16 +1,27 @@
 #include "worker/cuda/kernels/unique.h"
 
 #include "worker/cuda/kernels/index.cuh"
+#include "worker/cuda/kernels/keys.cuh"
 
 static constexpr int64_t ONE_BLOCK_MAX = 2048; /* places that one block sorts */
+
+#define EACH_ELEMENT_TYPE(type, call)                                                                        \
+    TYPE_SWITCH(type,                                                                                        \
+        FLOATING_CASES(call) SIGNED_CASES(call) UNSIGNED_CASES(call) TYPE_CASE(CUDA_BOOL, uint8_t, call))
+
+/* Returns which element of the tensor is number `n` of a slice. */
+__device__ __forceinline__ int64_t
+element_of(const CudaSlices &slices, int64_t slice, int64_t n)
+{
+    int64_t outer = index_quotient(n, slices.inner);
+    return (outer * slices.size + slice) * slices.inner + (n - outer * slices.inner);
+}
 
 template <typename T>
 __device__ __forceinline__ uint64_t
 bits_of(const CudaSlices &slices, int64_t slice, int64_t n)
 {
-    int64_t outer = index_quotient(n, slices.inner);
-    int64_t element = (outer * slices.size + slice) * slices.inner + (n - outer * slices.inner);
-    Accumulator<T> value = load((const T *)slices.data, element);
+    Accumulator<T> value = load((const T *)slices.data, element_of(slices, slice, n));
     uint64_t bits = 0;
     value = value == (Accumulator<T>)0 ? (Accumulator<T>)0 : value;
     memcpy(&bits, &value, sizeof value);
@@ -48,38 +59,68 @@ slice_keys_kernel(CudaSlices slices, CudaPlace *places, int64_t room)
     }
 }
 
+struct ByKey {
+    __device__ __forceinline__ bool
+    operator()(const CudaPlace &left, const CudaPlace &right) const
+    {
+        return left.key < right.key || (left.key == right.key && left.index < right.index);
+    }
+};
+
+/* The key is of the first element. What fills the room has no slice, and is no less than any. */
+template <typename T> struct ByElements {
+    CudaSlices slices;
+
+    __device__ __forceinline__ bool
+    operator()(const CudaPlace &left, const CudaPlace &right) const
+    {
+        bool are_alike = left.key == right.key && left.index < slices.size && right.index < slices.size;
+        const T *data = (const T *)slices.data;
+        for (int64_t n = 1; are_alike && n < slices.outer * slices.inner; n++) {
+            uint64_t a = ascending_key(data, element_of(slices, left.index, n));
+            uint64_t b = ascending_key(data, element_of(slices, right.index, n));
+            if (a != b) {
+                return a < b;
+            }
+        }
+        return ByKey()(left, right);
+    }
+};
+
 /* Exchanges two places of Batcher's bitonic network, unless they are in order. */
+template <typename Order>
 __device__ __forceinline__ void
-exchange(CudaPlace *places, int64_t n, int64_t size, int64_t apart)
+exchange(CudaPlace *places, int64_t n, int64_t size, int64_t apart, const Order &order)
 {
     int64_t low = 2 * n - (n & (apart - 1));
     CudaPlace left = places[low];
     CudaPlace right = places[low + apart];
-    bool is_behind = right.key < left.key || (right.key == left.key && right.index < left.index);
-    if (is_behind == ((low & size) == 0)) {
+    if (order(right, left) == ((low & size) == 0)) {
         places[low] = right;
         places[low + apart] = left;
     }
 }
 
+template <typename Order>
 __global__ void
-sort_block_kernel(CudaPlace *places, int64_t room)
+sort_block_kernel(CudaPlace *places, int64_t room, Order order)
 {
     for (int64_t size = 2; size <= room; size *= 2) {
         for (int64_t apart = size / 2; apart > 0; apart /= 2) {
             for (int64_t n = threadIdx.x; n < room / 2; n += INDEX_THREADS) {
-                exchange(places, n, size, apart);
+                exchange(places, n, size, apart, order);
             }
             __syncthreads();
         }
     }
 }
 
+template <typename Order>
 __global__ void
-sort_step_kernel(CudaPlace *places, int64_t room, int64_t size, int64_t apart)
+sort_step_kernel(CudaPlace *places, int64_t room, int64_t size, int64_t apart, Order order)
 {
     for (int64_t n = index_first(); n < room / 2; n += index_step()) {
-        exchange(places, n, size, apart);
+        exchange(places, n, size, apart, order);
     }
 }
 
@@ -115,6 +156,30 @@ find_equal_kernel(CudaSlices slices, const CudaPlace *places, int64_t *equals)
     }
 }
 
+/* Writes the places of the slices `firsts`, and those that only fill the room. */
+template <typename T>
+__global__ void
+first_keys_kernel(CudaSlices slices, const int64_t *firsts, int64_t count, CudaPlace *places, int64_t room)
+{
+    bool have_elements = slices.outer * slices.inner > 0;
+    for (int64_t n = index_first(); n < room; n += index_step()) {
+        int64_t slice = n < count ? firsts[n] : slices.size;
+        uint64_t key = n < count ? 0 : UINT64_MAX;
+        if (n < count && have_elements) {
+            key = ascending_key((const T *)slices.data, element_of(slices, slice, 0));
+        }
+        places[n] = {key, slice};
+    }
+}
+
+__global__ void
+keep_order_kernel(const CudaPlace *places, int64_t *firsts, int64_t count)
+{
+    for (int64_t n = index_first(); n < count; n += index_step()) {
+        firsts[n] = places[n].index;
+    }
+}
+
 __global__ void
 number_firsts_kernel(CudaNumbering numbering)
 {
@@ -137,17 +202,19 @@ number_slices_kernel(CudaNumbering numbering)
     }
 }
 
+template <typename Order>
 static cudaError_t
-sort_places(CudaPlace *places, int64_t room, cudaStream_t stream)
+sort_places(CudaPlace *places, int64_t room, const Order &order, cudaStream_t stream)
 {
     if (room <= ONE_BLOCK_MAX) {
-        return cuda_launch(sort_block_kernel, dim3(1), dim3(INDEX_THREADS), 0, stream, places, room);
+        return cuda_launch(
+            sort_block_kernel<Order>, dim3(1), dim3(INDEX_THREADS), 0, stream, places, room, order);
     }
     cudaError_t error = cudaSuccess;
     for (int64_t size = 2; size <= room; size *= 2) {
         for (int64_t apart = size / 2; apart > 0 && error == cudaSuccess; apart /= 2) {
-            error = cuda_launch(sort_step_kernel, index_grid(room / 2), dim3(INDEX_THREADS), 0, stream,
-                places, room, size, apart);
+            error = cuda_launch(sort_step_kernel<Order>, index_grid(room / 2), dim3(INDEX_THREADS), 0, stream,
+                places, room, size, apart, order);
         }
     }
     return error;
@@ -161,7 +228,7 @@ find_equal(const CudaSlices *slices, CudaPlace *places, int64_t *ret_equals, cud
     cudaError_t error = cuda_launch(
         slice_keys_kernel<T>, index_grid(room), dim3(INDEX_THREADS), 0, stream, *slices, places, room);
     if (error == cudaSuccess) {
-        error = sort_places(places, room, stream);
+        error = sort_places(places, room, ByKey(), stream);
     }
     return error != cudaSuccess ? error
                                 : cuda_launch(find_equal_kernel<T>, index_grid(slices->size),
@@ -171,11 +238,29 @@ find_equal(const CudaSlices *slices, CudaPlace *places, int64_t *ret_equals, cud
 extern "C" int
 cuda_find_equal(const CudaSlices *slices, CudaPlace *places, int64_t *ret_equals, cudaStream_t stream)
 {
-    TYPE_SWITCH(slices->type,
-        FLOATING_CASES(find_equal<T>(slices, places, ret_equals, stream))
-            SIGNED_CASES(find_equal<T>(slices, places, ret_equals, stream))
-                UNSIGNED_CASES(find_equal<T>(slices, places, ret_equals, stream))
-                    TYPE_CASE(CUDA_BOOL, uint8_t, find_equal<T>(slices, places, ret_equals, stream)));
+    EACH_ELEMENT_TYPE(slices->type, find_equal<T>(slices, places, ret_equals, stream));
+}
+
+template <typename T>
+static cudaError_t
+order_slices(const CudaSlices *slices, CudaPlace *places, int64_t *firsts, int64_t count, cudaStream_t stream)
+{
+    int64_t room = cuda_sort_room(count);
+    cudaError_t error = cuda_launch(first_keys_kernel<T>, index_grid(room), dim3(INDEX_THREADS), 0, stream,
+        *slices, (const int64_t *)firsts, count, places, room);
+    if (error == cudaSuccess) {
+        error = sort_places(places, room, ByElements<T>{*slices}, stream);
+    }
+    return error != cudaSuccess ? error
+                                : cuda_launch(keep_order_kernel, index_grid(count), dim3(INDEX_THREADS), 0,
+                                      stream, (const CudaPlace *)places, firsts, count);
+}
+
+extern "C" int
+cuda_order_slices(
+    const CudaSlices *slices, CudaPlace *places, int64_t *firsts, int64_t count, cudaStream_t stream)
+{
+    EACH_ELEMENT_TYPE(slices->type, order_slices<T>(slices, places, firsts, count, stream));
 }
 
 template <typename I, typename C>

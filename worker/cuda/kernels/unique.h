@@ -22,6 +22,12 @@ typedef struct CudaSlices {
  * cuda_sort_room() of the slices. */
 int cuda_find_equal(const CudaSlices *slices, CudaPlace *places, int64_t *ret_equals, cudaStream_t stream);
 
+/* Puts the slices firsts[count], which ascend, into the order of their elements: the first that differ
+ * decide, and NaN is the largest number. Those without a difference stay as they are. `places` has
+ * cuda_sort_room() of the count. */
+int cuda_order_slices(
+    const CudaSlices *slices, CudaPlace *places, int64_t *firsts, int64_t count, cudaStream_t stream);
+
 /* The numbers of slices among the different ones, whose first ones are `firsts`. */
 typedef struct CudaNumbering {
     const int64_t *firsts;

@@ -58,6 +58,38 @@ different_slices(void **state)
     cuda_kernels_compare(cases, COUNT_OF(cases));
 }
 
+/* By their elements, or as they come. */
+static void
+slices_in_an_order(void **state)
+{
+    (void)state;
+    static const CudaKernelCase cases[] = {
+        {"onnx::Unique", NULL, {"T[9]"}},
+        {"onnx::Unique", "sorted=0", {"T[9]"}},
+        {"onnx::Unique", NULL, {"T[3,111]"}},
+        {"onnx::Unique", "axis=0", {"T[0]"}},
+        {"onnx::Unique", NULL, {"T[0,3]"}},
+        {"onnx::Unique", NULL, {"T[]"}},
+        {"onnx::Unique", "axis=0", {"T[4,2] 1 0 1 1 1 0 0 1"}},
+        {"onnx::Unique", "axis=1", {"T[2,4] 1 1 0 1 0 1 0 0"}},
+        {"onnx::Unique", "axis=-1; sorted=0", {"T[2,300]"}},
+        {"onnx::Unique", "axis=1", {"T[2,300]"}},
+        {"onnx::Unique", "axis=1", {"T[2,40,3]"}},
+        {"onnx::Unique", "axis=0", {"T[3,0]"}},
+        {"onnx::Unique", "axis=1", {"T[2,0]"}},
+        {"onnx::Unique", "axis=2", {"T[2,3]"}},
+        {"onnx::Unique", NULL, {"int32[5000]"}},
+        {"onnx::Unique", NULL, {"float32[4097]"}},
+        {"onnx::Unique", NULL, {"float64[10] nan 0 -0 nan 1 -inf inf 1 nan -2"}},
+        {"onnx::Unique", NULL, {"float16[6] nan 0 -0 nan 0.5 -1"}},
+        {"onnx::Unique", "axis=0", {"float32[5,2] nan 1 0 nan nan 0 nan 1 -0 nan"}},
+        {"onnx::Unique", "axis=0", {"float32[3,2] 0 2 -0 1 0 2"}},
+        {"onnx::Unique", NULL, {"int64[4] 9223372036854775807 -9223372036854775808 -1 9223372036854775807"}},
+        {"onnx::Unique", NULL, {"uint64[4] 18446744073709551615 0 18446744073709551615 1"}},
+    };
+    cuda_kernels_compare(cases, COUNT_OF(cases));
+}
+
 static void
 every_kernel_has_a_case_in_each_of_its_dtypes(void **state)
 {
@@ -72,6 +104,7 @@ main(void)
         cmocka_unit_test(different_elements),
         cmocka_unit_test(many_elements),
         cmocka_unit_test(different_slices),
+        cmocka_unit_test(slices_in_an_order),
         cmocka_unit_test(every_kernel_has_a_case_in_each_of_its_dtypes),
     };
     return cmocka_run_group_tests_name(
