@@ -290,9 +290,9 @@ a_run_that_cannot_fit_is_refused_with_sizes(void **state)
     assert_int_equal(
         sscanf(fixture.call.error.message, "the step is planned to take %llu bytes%n", &planned, &behind), 1);
     assert_true(planned >= 1073938432 && planned < 1073938432 + (1 << 20));
-    assert_string_equal(
-        fixture.call.error.message + behind, " (196608 fed), the largest tensors 'xw' 1073741824, but 196608 "
-                                             "of the worker's 268435456 bytes are taken");
+    assert_string_equal(fixture.call.error.message + behind,
+        " (196608 fed), the largest tensors 'xw' 1073741824, but 196608 "
+        "of the worker's 268435456 bytes are taken");
     assert_int_equal(outcome.done_count, 0);
     for (int i = 0; i < 3; i++) {
         tensor_unref(&args[i]);
