@@ -112,7 +112,8 @@ filled_from(const CudaAllocator *allocator, size_t bin)
     return BIN_COUNT;
 }
 
-/* Of the blocks that nobody used after this position of the lane. */
+/* Returns the smallest block that is large enough and that nobody used after this position of the lane; NULL:
+ * there is none. */
 static Block *
 smallest_of(const ListLink *bin, uint64_t size, uint64_t position)
 {

@@ -93,7 +93,7 @@ count_busy_time(CudaLane *lane, uint64_t passed)
     mutex_unlock(&lane->busy_lock);
 }
 
-/* Of an event of the lane; by its watcher's thread alone. */
+/* Takes note of an event of the lane that has passed. Called by its watcher's thread alone. */
 static void
 note_passed(void *context, uint64_t position)
 {

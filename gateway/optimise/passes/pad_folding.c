@@ -9,7 +9,7 @@
 
 enum { AMOUNTS_MAX = 2 * SHAPE_RANK_MAX };
 
-/* What is put in front of each dimension and behind it. */
+/* Rows put in front of each dimension, and behind it. */
 typedef struct Amounts {
     int rank;
     int64_t before[SHAPE_RANK_MAX];

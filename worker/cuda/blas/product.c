@@ -29,7 +29,7 @@ typedef struct BlasLane {
     cublasLtHandle_t handle; /* NULL: the library gives none */
     size_t workspace_size;
     Map *plans; /* KeptPlan by BlasDescription */
-    /* Of the library's activations beside Sluice's, without TF32 and with it. */
+    /* Whether the library's activations are Sluice's, without TF32 and with it. */
     Verdict activations[2][CUDA_TYPE_COUNT][ACTIVATIONS];
 } BlasLane;
 

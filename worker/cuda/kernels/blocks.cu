@@ -12,7 +12,7 @@ enum { BYTE = 8, TOGETHER = 8 };
     TYPE_SWITCH(type, TYPE_CASE(CUDA_FLOAT32, float, call) TYPE_CASE(CUDA_FLOAT16, __half, call)             \
                           TYPE_CASE(CUDA_BFLOAT16, __nv_bfloat16, call))
 
-/* What makes a number of a weight. */
+/* A weight w stands for the number (w - zero) × scale. */
 struct BlockScale {
     float zero;
     float scale;

@@ -4,8 +4,7 @@
 #include "worker/cuda/kernels/index.cuh"
 #include "worker/cuda/kernels/integers.cuh"
 
-/* So many bins are counted by each block on its own, so that threads of other blocks do not wait for one
- * another. */
+/* Up to this number of bins each block counts on its own, and its threads do not wait for those of others. */
 static constexpr int64_t BLOCK_BINS_MAX = 1024;
 
 /* Returns -1 for an integer that no place can be. */

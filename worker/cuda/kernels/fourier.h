@@ -15,7 +15,7 @@ typedef struct CudaNumber {
     double imaginary;
 } CudaNumber;
 
-/* Where a line's numbers lie, in elements: line l begins at l / split × outer + l % split × inner. */
+/* The place of a line's numbers, in elements: line l begins at l / split × outer + l % split × inner. */
 typedef struct CudaStrand {
     int64_t split;
     int64_t outer;

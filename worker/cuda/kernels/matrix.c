@@ -2,14 +2,11 @@
 #include "worker/cuda/kernels/matrix.h"
 
 #include "worker/cuda/errors.h"
+#include "worker/cuda/operands/abreast.h"
 #include "worker/cuda/operands/types.h"
 #include "worker/cuda/run.h"
 #include "worker/reference/outputs.h"
 #include "worker/reference/scratch.h"
-
-/* So many matrices are worked on at once as have room in this many bytes, and one at least. */
-static const int64_t ROOM_BYTES = 64 << 20;
-enum { MATRICES_ABREAST_MAX = 1024 };
 
 static bool
 supports_wide_floats(const Node *node)
@@ -38,9 +35,7 @@ make_room(KernelContext *context, CudaSquares *squares, Room *ret_room)
     int64_t area = squares->size * squares->size;
     int64_t sides = squares->size * squares->columns;
     int64_t numbers = area + sides + squares->size;
-    int64_t fitting = numbers == 0 ? 1 : ROOM_BYTES / (numbers * (int64_t)sizeof(double));
-    fitting = fitting > MATRICES_ABREAST_MAX ? MATRICES_ABREAST_MAX : fitting < 1 ? 1 : fitting;
-    squares->abreast = squares->count < fitting ? squares->count : fitting;
+    squares->abreast = count_abreast(squares->count, (size_t)numbers * sizeof(double));
     Shape work = shape_vector(squares->abreast * area);
     Shape solution = shape_vector(squares->abreast * sides);
     Shape rows = shape_vector(squares->abreast * squares->size);

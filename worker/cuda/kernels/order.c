@@ -4,13 +4,10 @@
 
 #include "worker/cuda/errors.h"
 #include "worker/cuda/lane.h"
+#include "worker/cuda/operands/abreast.h"
 #include "worker/cuda/operands/types.h"
 #include "worker/reference/outputs.h"
 #include "worker/reference/scratch.h"
-
-/* So many lines are sorted at once as have room in this many bytes, and one at least. */
-static const int64_t ROOM_BYTES = 64 << 20;
-enum { LINES_ABREAST_MAX = 1024 };
 
 static bool
 supports_numbers(const Node *node)
@@ -25,15 +22,6 @@ supports_top_k(const Node *node)
            (node->output_dtypes[1] == DTYPE_INT32 || node->output_dtypes[1] == DTYPE_INT64);
 }
 
-static int64_t
-count_abreast(int64_t lines, int64_t room)
-{
-    int64_t fitting = ROOM_BYTES / (room * (int64_t)sizeof(CudaPlace));
-    int64_t abreast = fitting < LINES_ABREAST_MAX ? fitting : LINES_ABREAST_MAX;
-    abreast = abreast < 1 ? 1 : abreast;
-    return lines < abreast ? lines : abreast;
-}
-
 /* Makes room, and launches. */
 static Status
 run_sort(KernelContext *context, CudaSort *sort)
@@ -45,7 +33,7 @@ run_sort(KernelContext *context, CudaSort *sort)
         return STATUS_OK;
     }
     int64_t room = cuda_sort_places(sort);
-    sort->abreast = count_abreast(lines, room);
+    sort->abreast = count_abreast(lines, (size_t)room * sizeof(CudaPlace));
     Shape shape = shape_vector(sort->abreast * room * (int64_t)sizeof(CudaPlace));
     TRY(scratch_new(context, DTYPE_UINT8, &shape, &places));
     sort->places = places.data;

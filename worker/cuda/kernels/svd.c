@@ -3,15 +3,12 @@
 
 #include "worker/cuda/errors.h"
 #include "worker/cuda/lane.h"
+#include "worker/cuda/operands/abreast.h"
 #include "worker/cuda/operands/types.h"
 #include "worker/reference/outputs.h"
 #include "worker/reference/scratch.h"
 
 enum { VALUES, LEFT, RIGHT, OUTPUTS };
-
-/* So many matrices are worked on at once as have room in this many bytes, and one at least. */
-static const int64_t ROOM_BYTES = 64 << 20;
-enum { MATRICES_ABREAST_MAX = 1024 };
 
 static bool
 supports_wide_floats(const Node *node)
@@ -70,9 +67,7 @@ compute_svd(KernelContext *context)
     }
     CudaSvd svd = describe(context, node_attr_bool(context->node, "compute_uv"));
     int64_t numbers = cuda_svd_room(&svd);
-    int64_t fitting = ROOM_BYTES / (numbers * (int64_t)sizeof(double));
-    fitting = fitting > MATRICES_ABREAST_MAX ? MATRICES_ABREAST_MAX : fitting < 1 ? 1 : fitting;
-    svd.abreast = svd.count < fitting ? svd.count : fitting;
+    svd.abreast = count_abreast(svd.count, (size_t)numbers * sizeof(double));
     Shape shape = shape_vector(svd.abreast * numbers);
     TRY(scratch_new(context, DTYPE_FLOAT64, &shape, &room));
     svd.room = room.data;

@@ -31,8 +31,8 @@ freed_neighbours_become_one_block(void **state)
     cuda_on_cpu_reset(true);
 }
 
-/* What the host copies to the card next comes into bytes that the lane has done with, which are no longer
- * kept apart when all are wanted as one. */
+/* The next copy from the host comes into bytes that the lane has done with; they are joined with the others
+ * when all are wanted as one. */
 static void
 bytes_that_the_lane_still_uses_are_kept_apart(void **state)
 {

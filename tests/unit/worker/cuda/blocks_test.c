@@ -5,7 +5,7 @@
 #define PRODUCT "com.microsoft::MatMulNBits"
 #define ROWS "com.microsoft::_UnpackBlocks"
 
-/* Where no elements stand, small ones are drawn. */
+/* Small elements are drawn where none stand. */
 #define BYTES_64                                                                                             \
     "uint8[4,2,8] 130 183 14 238 127 26 80 57 190 240 126 194 52 127 6 110 208 143 93 199 81 36 71 227 64 "  \
     "67 0 2 107 110 84 85 148 160 101 104 93 100 196 152 11 184 212 84 74 135 33 169 154 1 173 33 158 181 "  \

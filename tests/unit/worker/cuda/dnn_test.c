@@ -830,8 +830,8 @@ notes_of(const CudaConvolution *described, bool allows_tf32)
     return all;
 }
 
-/* Where TF32 is allowed, the real library's choice is an engine of tensor cores that converts to nothing
- * narrower; where it is not, one without them. */
+/* The real library chooses an engine of tensor cores that converts to nothing narrower where TF32 is allowed,
+ * and one without them where it is not. */
 static void
 the_real_library_has_tensor_cores_for_tf32(void **state)
 {

@@ -75,7 +75,7 @@ tensors_without_elements(void **state)
     cuda_kernels_compare(cases, COUNT_OF(cases));
 }
 
-/* As on the host: of lengths, positions and biases that do not fit the first is told. */
+/* The first of several lengths, positions or biases that do not fit is told, as on the host. */
 static void
 inputs_that_do_not_fit(void **state)
 {

@@ -58,7 +58,7 @@ different_slices(void **state)
     cuda_kernels_compare(cases, COUNT_OF(cases));
 }
 
-/* By their elements, or as they come. */
+/* Slices are ordered by their elements, or stay as they come. */
 static void
 slices_in_an_order(void **state)
 {
